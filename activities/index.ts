@@ -57,7 +57,7 @@ export function createActivities<const Made extends readonly object[] = []>(
   )
   const names = all.map(([name]) => name)
   const twice = names.find((name, index) => names.indexOf(name) < index)
-  if (twice !== undefined) throw new Error(`two activities are called ${twice}; expected a name of its own for each`)
+  if (twice !== undefined) throw new Error(`two activities have the name ${twice}; give each activity a different name`)
   const leaving = all.map(([name, activity]) => [name, withFailures(activity)])
   return Object.fromEntries(leaving) as EngineActivities & AllOf<Made[number]>
 }

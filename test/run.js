@@ -21,6 +21,7 @@ const CHECKS = [
   ['format', [packaged('prettier/bin/prettier.cjs'), '--check', '--log-level', 'warn', '.']],
   ['types', [packaged('typescript/bin/tsc'), '-p', '.', '--noEmit']],
   ['generated files', ['worker/pawl.js', 'gen', '--check']],
+  ['site', ['site/docs.ts', '--check']],
 ]
 
 const LONG = '--long'

@@ -1,5 +1,5 @@
 // `pawl gen`: writes what derives from the kinds, the wings and the deployers: deploy/crds, deploy/rbac, workflows/index.ts, the registries, the pages
-// of flags in docs/reference, and the module of each controller.cm. `--check` changes nothing and exits 1 with a summary and the differences when something is stale.
+// of flags and kinds in docs/reference, and the module of each controller.cm. `--check` changes nothing and exits 1 with a summary and the differences when something is stale.
 
 import { join, relative, sep } from 'node:path'
 
@@ -10,6 +10,7 @@ import { controllerIndex, workflowIndex } from './gen/controller-index.ts'
 import { crdFileName, crdYaml } from './gen/crd.ts'
 import { deployerLists } from './gen/deployers.ts'
 import { foldersWith } from './server/kind-folders.ts'
+import { KIND_PAGES, kindPages } from './gen/kind-pages.ts'
 import { compareFiles, type GeneratedFiles, writeFiles } from './gen/output.ts'
 import { roleFiles, webhookRoles } from './gen/rbac.ts'
 import { DEFAULT_SECRET } from './server/webhook-secret.ts'
@@ -28,7 +29,7 @@ export interface GenOptions {
   /** Receives lines about problems in documents. */
   readonly complain: (line: string) => void
   /** Reads further files to generate, after all others are written: their content derives from the registries. */
-  readonly pages?: () => Promise<GeneratedFiles>
+  readonly pages?: () => Promise<{ readonly files: GeneratedFiles; readonly owned: readonly string[] }>
 }
 
 /** Generates, or checks. Returns the exit code: 0 when all is up to date, 1 when a check found something stale, 2 for a wrong document or deployer. */
@@ -47,8 +48,9 @@ export async function gen({ root, check, print, complain, pages }: GenOptions): 
   }
   // First what controllers are made of: the rest is read from their values.
   const first = await bring(modules, [])
-  const second = await bring(new Map([...(await generatedFiles(root)), ...deployers]), [CRDS, RBAC])
-  const count = first + second + (pages === undefined ? 0 : await bring(await pages(), []))
+  const second = await bring(new Map([...(await generatedFiles(root)), ...deployers]), [CRDS, RBAC, KIND_PAGES])
+  const last = await pages?.()
+  const count = first + second + (last === undefined ? 0 : await bring(last.files, last.owned))
   if (!check || count === 0) return 0
   print('run `pawl gen` and commit the result')
   return 1
@@ -74,6 +76,7 @@ async function generatedFiles(root: string): Promise<GeneratedFiles> {
     ['workflows/controllers.gen.ts', controllerIndex(controllers)],
     ...wingFiles(wings),
     ...(await programFiles(root)),
+    ...kindPages(folders.flatMap(({ kinds }) => kinds)),
   ])
 }
 

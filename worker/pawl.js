@@ -16,7 +16,7 @@ const node = findNode(here)
 
 if (node === undefined) {
   process.stderr.write(
-    `pawl: node ${process.version} is too old, expected 24 or newer, and there is no node_modules/node: run npm ci\n`,
+    `pawl: node ${process.version} is too old; expected 24 or newer, and there is no node_modules/node: run npm ci\n`,
   )
   process.exit(1)
 }

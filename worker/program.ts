@@ -35,7 +35,7 @@ if (import.meta.main) {
   const program = findProgram(name)
   if (program === undefined) {
     const known = PROGRAMS.map((one) => one.name).join(', ')
-    process.stderr.write(`pawl: found ${name === undefined ? 'no program' : `'${name}'`}, expected one of ${known}\n`)
+    process.stderr.write(`pawl: found ${name === undefined ? 'no program' : `'${name}'`}; expected one of ${known}\n`)
     process.exit(2)
   }
   process.exit(await runWingProgram(program, args))

@@ -2,28 +2,32 @@
 
 import type { CommandOption, WingCommands } from '../command.ts'
 
-const ALL: CommandOption = { flags: '--all', text: 'of the whole cluster', conflicts: ['namespace'] }
+const ALL: CommandOption = {
+  flags: '--all',
+  text: 'the whole cluster instead of one namespace',
+  conflicts: ['namespace'],
+}
 const CHAOS_NAMESPACE: CommandOption = {
   flags: '--chaos-namespace <name>',
-  text: 'where chaos pods are, which has the stop of the whole cluster (default: the namespace with the label pawl.dev/chaos-namespace, else chaos-engineering)',
+  text: 'the namespace of chaos pods, which has the annotation that stops the whole cluster (default: the namespace with the label pawl.dev/chaos-namespace, else chaos-engineering)',
 }
 
 export const chaosCommands: readonly WingCommands[] = [
   {
     name: 'chaos',
-    summary: 'stop all disruptions of a namespace or of the cluster, let them be made again, show them',
+    summary: 'stop all Disruptions of a namespace or of the cluster, allow them again, and show them',
     commands: [
       {
         name: 'stop',
         acts: true,
         description:
-          'emergency stop: end all disruptions of a namespace, or of the cluster, and let none begin until pawl chaos resume; exit code 3 when one is stuck, 4 when time was not enough',
+          'emergency stop: end all Disruptions of a namespace or of the cluster, and begin no new ones until pawl chaos resume; exit code 3 if a Disruption is stuck, 4 after the timeout',
         options: [
           ALL,
           CHAOS_NAMESPACE,
           {
             flags: '--timeout <duration>',
-            text: 'how long it is waited for their end, such as 30s; 0: not at all (default: 5m)',
+            text: 'how long to wait for the end of the Disruptions, such as 30s; 0: do not wait (default: 5m)',
           },
         ],
         examples: [
@@ -44,7 +48,7 @@ export const chaosCommands: readonly WingCommands[] = [
       {
         name: 'status',
         description:
-          'show emergency stops, disruptions, and the way out of those that are stuck; exit code 3 when one is',
+          'show emergency stops, Disruptions, and how to resolve stuck Disruptions; exit code 3 if a Disruption is stuck',
         options: [ALL, CHAOS_NAMESPACE],
         examples: ['pawl chaos status -n shop', 'pawl chaos status --all -o json'],
         load: async () => await import('./command/status.ts'),

@@ -103,9 +103,8 @@ function readConfigFile<Config>(
 ): Config {
   const { config, problems } = read(path === undefined ? undefined : documentIn(path))
   if (problems.length === 0) return config
-  throw new Error(
-    `${path === undefined ? 'the configuration' : `--chaos-config ${path}`}: ${problems.map(problemText).join('; ')}`,
-  )
+  const place = path === undefined ? 'the configuration' : `--chaos-config ${path}`
+  throw new Error(problems.map((problem) => `${place}: ${problemText(problem)}`).join('\n'))
 }
 
 function documentIn(path: string): unknown {
@@ -115,6 +114,6 @@ function documentIn(path: string): unknown {
     if (!(error instanceof YamlError) && !(error instanceof Error && 'code' in error)) throw error
     // The message of a YamlError may quote the file, which may contain secrets.
     const found = error instanceof YamlError ? `${error.reason} in line ${error.line}` : error.message
-    throw new Error(`--chaos-config ${path}: found ${found}, expected a file of YAML`)
+    throw new Error(`--chaos-config ${path}: found ${found}; expected a file of YAML`)
   }
 }

@@ -30,7 +30,8 @@ export async function loadOrCreateContentKey(path: string): Promise<Buffer> {
     await unlink(draft)
   }
   const made = await readKey(path)
-  if (made === undefined) throw new Error(`content key ${path}: vanished while it was being made`)
+  if (made === undefined)
+    throw new Error(`content key ${path}: another process deleted the file while it was being created`)
   return made
 }
 
@@ -51,7 +52,7 @@ async function readKey(path: string): Promise<Buffer | undefined> {
   }
   const digits = text.trim()
   if (!/^[0-9a-f]{64}$/.test(digits)) {
-    throw new Error(`content key ${path}: found ${digits.length} characters, expected 64 hexadecimal digits`)
+    throw new Error(`content key ${path}: found ${digits.length} characters; expected 64 hexadecimal digits`)
   }
   return Buffer.from(digits, 'hex')
 }

@@ -124,7 +124,7 @@ async function appliedMigrations(db: Kysely<Database>): Promise<readonly string[
 export class SchemaAhead extends Error {
   constructor(needs: string, newest: string) {
     super(
-      `journal: a newer Pawl has migrated it, and processes have to know migration ${needs}; found a Pawl that knows them up to ${newest}, expected a newer one`,
+      `journal: a newer Pawl has migrated it, and requires migration ${needs}; this Pawl knows the migrations up to ${newest}; upgrade this process`,
     )
     this.name = 'SchemaAhead'
   }

@@ -156,6 +156,7 @@ function loadConfig(
 
 function currentCluster(config: ClientNode.KubeConfig) {
   const cluster = config.getCurrentCluster()
-  if (cluster === null) throw new Error(`kubeconfig: context "${config.currentContext}" names no cluster`)
+  if (cluster === null)
+    throw new Error(`kubeconfig: context "${config.currentContext}" has no cluster; check clusters and contexts`)
   return cluster
 }

@@ -195,7 +195,7 @@ function without<Fields extends object, Key extends keyof Fields>(
 const versionOf = ({ metadata }: KubeObject): string => metadata.resourceVersion ?? NO_VERSION
 
 function throwNotFound(path: string): never {
-  throw new KubeError(`${path} is not there any more`, { status: 404, reason: 'NotFound' })
+  throw new KubeError(`${path} does not exist any more`, { status: 404, reason: 'NotFound' })
 }
 
 function ifMissing(error: unknown): undefined {

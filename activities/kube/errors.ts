@@ -36,7 +36,7 @@ export function toApplicationFailure(error: unknown): ApplicationFailure {
 }
 
 /**
- * A final failure of the engine; `type` is a code of docs/reference/errors.md.
+ * A final failure of the engine; `type` is a code of docs/reference/errors-*.md.
  *
  * @param condition the condition that becomes False in the status of the object whose job ends with the failure.
  */

@@ -91,7 +91,7 @@ export async function writeEvent(
   } catch (failure) {
     if (!(failure instanceof KubeError)) throw failure
     if (isAlreadyExists(failure)) return 'known'
-    deps.log.warn({ kind, namespace, name, err: failure }, 'event could not be written')
+    deps.log.warn({ kind, namespace, name, err: failure }, 'the Event could not be written')
     return 'unwritten'
   }
   return 'recorded'

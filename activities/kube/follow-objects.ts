@@ -101,7 +101,7 @@ async function list(kube: Pick<KubeClient, 'request'>, path: string, { query, si
     version ??= page.metadata.resourceVersion
     objects.push(...page.items)
   }
-  if (version === undefined) throw new Error(`list of ${path}: the server sent no page`)
+  if (version === undefined) throw new Error(`list of ${path}: the server returned no page`)
   return { objects, version }
 }
 

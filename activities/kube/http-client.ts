@@ -199,7 +199,7 @@ async function textOf(body: Dispatcher.ResponseData['body'], most: number): Prom
 }
 
 function bodyTooLong(bytes: number): Error {
-  return Object.assign(new Error(`the body is longer than ${bytes} bytes`), { code: 'BODY_TOO_LONG' })
+  return Object.assign(new Error(`the response is longer than ${bytes} bytes`), { code: 'BODY_TOO_LONG' })
 }
 
 /**

@@ -68,7 +68,7 @@ export class KubeError extends Error {
     const answer = parseStatus(response.statusCode, text, sent)
     const { isDenial } = answer
     if (!isDenial && TOO_LARGE.test(answer.message)) {
-      const message = `${request}: the object is over the limit of the server's store, usually 1.5 MB; expected less in it`
+      const message = `${request}: the object exceeds the size limit of the API server, usually 1.5 MB; make it smaller`
       return new KubeError(message, { status: 413, reason: 'RequestEntityTooLarge' })
     }
     const reason = reasonOf(response.statusCode, answer)
@@ -191,7 +191,7 @@ function refusedObjectText({ details = {} }: ApiStatus, sent: unknown): string {
   ].join(' ')
   const where = causes.map(({ field = '', reason = '', message = '' }) => {
     const unknown = unknownFields(message)
-    if (unknown.length > 0) return `the kind has no field ${unknown.join(', ')}`
+    if (unknown.length > 0) return `unknown field ${unknown.join(', ')}`
     const [kindOfMistake = ''] = message.split(/[:"]/)
     const place = field === '[]' || field === '' ? 'the whole' : field
     return `${place}: ${refusedField(message, sent) ?? (kindOfMistake.trim() === '' ? reason : kindOfMistake.trim())}`

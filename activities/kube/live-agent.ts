@@ -60,7 +60,7 @@ function closeWhenSilent(socket: Socket, silentMs: number): void {
 }
 
 function silenceError(ms: number): Error {
-  return Object.assign(new Error(`nothing came for ${ms} ms, expected at least answers to pings`), {
+  return Object.assign(new Error(`the server sent nothing for ${ms} ms; expected at least answers to pings`), {
     code: 'ETIMEDOUT',
   })
 }

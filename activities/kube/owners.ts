@@ -1,5 +1,5 @@
 // Owner references: the form that controllers write, and the check whether an owner controls an object. Source:
-// docs/concepts/architecture.md "Namespaces are walls".
+// docs/concepts/architecture.md "Namespaces are boundaries".
 
 import { groupKindOf, isChildOf, type WatchedKind } from '../../workflows/kit/index.ts'
 import type { KubeObject, OwnerReference } from './client.ts'

@@ -160,7 +160,7 @@ async function objectTooLarge(
     .then(nameIn)
     .catch(() => 'an object')
   const most = `${asked.maxBodyBytes / MIB} MiB`
-  const message = `GET ${path}: ${which} alone is more than the server sends, or than ${most}; expected less in it`
+  const message = `GET ${path}: ${which} alone exceeds the limit of the server, or ${most}; make the object smaller`
   return new KubeError(message, { status: 413, reason: 'RequestEntityTooLarge' })
 }
 

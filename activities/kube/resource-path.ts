@@ -7,7 +7,7 @@ import { KubeError } from './kube-error.ts'
 const NO_SEGMENT = /^\.{0,2}$|[/%]/
 
 function nameless(kind: string, name: string): KubeError {
-  const message = `found no ${kind} ${JSON.stringify(name.slice(0, 100))}: expected a name without / and %, which is not . or ..`
+  const message = `${kind}: found name ${JSON.stringify(name.slice(0, 100))}; expected a name without / and % other than . and ..`
   return new KubeError(message, { status: 404, reason: 'NotFound', missing: { kind, name } })
 }
 

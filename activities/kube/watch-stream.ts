@@ -30,7 +30,7 @@ export interface StatusAnswer {
 
 export class WatchSilent extends Error {
   constructor(ms: number) {
-    super(`watch: nothing came for ${ms} ms, expected at least a bookmark`)
+    super(`watch: the server sent nothing for ${ms} ms; expected at least a bookmark`)
     this.name = 'WatchSilent'
   }
 }
@@ -38,7 +38,7 @@ export class WatchSilent extends Error {
 export class InvalidWatchMessage extends Error {
   constructor(line: string) {
     // The message never contains the line, which may contain a Secret.
-    super(`watch: found a line of ${line.length} characters that is no watch event`)
+    super(`watch: found a line of ${line.length} characters; expected a watch event`)
     this.name = 'WatchGarbled'
   }
 }
@@ -104,7 +104,7 @@ export async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerato
     parts.push(chunk.subarray(from))
     length += chunk.length - from
     if (length > LONGEST_LINE_BYTES)
-      throw new Error(`watch: found a line of over ${length} bytes, expected at most ${LONGEST_LINE_BYTES}`)
+      throw new Error(`watch: found a line of over ${length} bytes; expected at most ${LONGEST_LINE_BYTES}`)
   }
 }
 

@@ -187,7 +187,7 @@ const SUPERSEDED: Readonly<Record<Write['verb'], string>> = {
   create: 'another object has this name',
   patch: 'the object has changed, and the patch no longer applies',
   patchStatus: 'the object has changed, and the patch no longer applies',
-  delete: 'the object has changed, and is no longer to be deleted',
+  delete: 'the object has changed since the deletion was decided',
 }
 
 function resultOf(
@@ -273,8 +273,8 @@ async function readInstead(
   const where = { workflowID, pass, step }
   // Without a withheld write this is expected: Temporal repeats a workflow task that timed out, or whose result it
   // rejected because of a new signal, and the task calls its local activities again.
-  if (withheld === 0) log.info(where, 'a step of a job that is over: it has nothing to write')
-  else log.warn({ ...where, withheld }, 'a late step of a job that is over: nothing is written')
+  if (withheld === 0) log.info(where, 'a step of an ended job has nothing to write')
+  else log.warn({ ...where, withheld }, 'a step of an ended job came too late; its writes are dropped')
   return looks.map(({ answer }) => answer)
 }
 

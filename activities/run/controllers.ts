@@ -20,7 +20,7 @@ export function modeOf({ modes }: Pick<Deps, 'modes'>, { workflowID }: Pick<By, 
   const name = controllerOf({ workflowID })
   const mode = modes[name]
   if (mode !== undefined) return mode
-  throw new Error(`run ${workflowID} is of controller ${name}; expected one of ${Object.keys(modes).join(', ')}`)
+  throw new Error(`run ${workflowID}: found controller ${name}; expected one of ${Object.keys(modes).join(', ')}`)
 }
 
 /** Returns the job-mode controller that calls. @throws a plain Error (a bug) when this process has no such controller. */
@@ -29,5 +29,7 @@ export function jobController({ controllers }: Pick<Deps, 'controllers'>, by: Ca
   const found = controllers.get(name)
   if (found !== undefined && found.mode !== 'level') return found
   const known = [...controllers.values()].filter(({ mode }) => mode !== 'level').map((one) => one.name)
-  throw new Error(`run ${by.workflowID} is of controller ${name}; expected one in mode job: ${known.join(', ')}`)
+  throw new Error(
+    `run ${by.workflowID}: found controller ${name}; expected a controller in mode job: ${known.join(', ')}`,
+  )
 }

@@ -65,14 +65,14 @@ export function problemReport(
 export type RestartCause = 'misfit' | 'bug of other code' | 'bug before a change'
 
 const WHY: Readonly<Record<RestartCause, (found: string) => string>> = {
-  misfit: (found) => `the code of the controller has changed, and the run was made by other code (${found})`,
-  'bug of other code': (found) => `the run met a bug (${found}) in a worker with other code than this one`,
-  'bug before a change': (found) => `the run met a bug (${found}), and its object has changed since then`,
+  misfit: (found) => `the code of the controller has changed since the run started (${found})`,
+  'bug of other code': (found) => `a worker with other code than this worker has run into a bug (${found})`,
+  'bug before a change': (found) => `the run has failed with a bug (${found}), and its object has changed since then`,
 }
 
 /** @param found the non-determinism error, or the bug. */
 export function restartReport(cause: RestartCause, found: string): ErrorReport {
-  const message = `${WHY[cause](found)}; it is ended, and a new one goes on from what the object shows`
+  const message = `${WHY[cause](found)}; Pawl ends this run, and a new run continues from the state of the object`
   return { operation: 'Reconcile', reason: 'RunStartedAnew', message }
 }
 

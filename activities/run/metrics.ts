@@ -61,7 +61,9 @@ export class Metrics implements MetricsSource {
   declare(table: MetricTable): void {
     for (const [name, declaration] of Object.entries(table)) {
       if (!/^[a-zA-Z_:][a-zA-Z0-9_:]*$/.test(name) || this.#known.has(name))
-        throw new Error(`metric ${name}: expected a name of its own, of letters, digits and _`)
+        throw new Error(
+          `metric ${name}: the name is invalid or used twice; expected a unique name of letters, digits and _`,
+        )
       this.#known.set(name, { declaration, series: new Map() })
       // Exists from the start, so that Prometheus sees the first increase.
       if (declaration.type === 'counter' && declaration.labels === undefined) this.count(name, {}, 0)
@@ -142,7 +144,7 @@ export class Metrics implements MetricsSource {
       !declared.every((one) => given.includes(one))
     )
       throw new Error(
-        `metric ${name}: found a ${type} with labels ${given.join(', ')}; expected what a wing declares: ${known?.declaration.type ?? 'nothing'} with ${declared.join(', ')}`,
+        `metric ${name}: found a ${type} with labels ${given.join(', ')}; expected the declaration of the wing: ${known?.declaration.type ?? 'nothing'} with ${declared.join(', ')}`,
       )
     const key = declared.map((label) => JSON.stringify(labels[label])).join(' ')
     const there = known.series.get(key)

@@ -36,7 +36,7 @@ export function declaredChildren<Child extends WatchedKind>(
   const query = Object.hasOwn(queries, state) ? queries[state] : undefined
   if (query === undefined)
     throw new Error(
-      `controller ${name} declares no state ${state}; expected one of ${Object.keys(queries).join(', ') || 'none'}`,
+      `controller ${name}: unknown state "${state}"; expected one of ${Object.keys(queries).join(', ') || 'none'}`,
     )
   return { ...childrenOf(query, watched, subject, ownVersion), pass: by }
 }
@@ -49,7 +49,7 @@ export function childrenOf<Child extends WatchedKind>(
   ownVersion: number,
 ): Children<Child> {
   const kind = `${watched.apiVersion}/${watched.kind}`
-  if (query.kind !== kind) throw new Error(`the query is about ${query.kind}, but what is read is a ${kind}`)
+  if (query.kind !== kind) throw new Error(`found an object of kind ${kind}; expected kind ${query.kind} of the query`)
   const selection = selectionOf(query, { metadata: { uid, namespace, name } })
   if (selection === undefined) return { watched, by: undefined, ownVersion }
   const { name: one, labelSelector } = selection

@@ -50,7 +50,10 @@ export async function requeuePass(
   })
   // G5
   if (job === 'over')
-    throw retryableFailure(error.reason, `the job is over, and how, the API server does not say: ${error.message}`)
+    throw retryableFailure(
+      error.reason,
+      `the job has ended, but the API server did not return its result: ${error.message}`,
+    )
   // An error that may end by itself is reported from the second settle on.
   if (!isTransient || refusals > 0) {
     const { apiVersion } = jobController(deps, { workflowID }).target

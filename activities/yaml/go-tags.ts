@@ -85,7 +85,7 @@ const binary: ScalarTag = {
     const encoded = text.replace(/[\r\n]/g, '')
     if (encoded.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(encoded))
       return decodeUtf8(Buffer.from(encoded, 'base64'))
-    onError('!!binary is no base64 text')
+    onError('!!binary: found invalid base64')
     return text
   },
 }

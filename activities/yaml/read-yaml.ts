@@ -82,9 +82,9 @@ export class YamlError extends Error {
 export class YamlSyntaxError extends YamlError {}
 
 const START = { line: 1, col: 1 }
-const UNKNOWN_ALIAS = 'found an unknown alias, expected an anchor of that name before it'
-const OWN_ALIAS = 'found an alias within the value of its anchor, expected it after that'
-const TOO_DEEP = 'nested too deeply, expected fewer levels'
+const UNKNOWN_ALIAS = 'found an unknown alias; expected an anchor with its name above it'
+const OWN_ALIAS = 'found an alias inside its own anchor; expected it after the anchor'
+const TOO_DEEP = 'nested too deeply; expected fewer levels'
 
 /** @throws YamlError for the first error in the text. */
 export function parseYaml(text: string, options: YamlOptions = {}): ParsedYaml {
@@ -196,7 +196,7 @@ function parsedOf(tree: YamlTree, { limits = TENANT_LIMITS, strict = false }: Ya
 }
 
 function excess({ nodes, characters }: ExpandedSize): string {
-  return `more than ${nodes} values or ${characters} characters, expected fewer`
+  return `more than ${nodes} values or ${characters} characters; expected fewer`
 }
 
 function hasRepeatedKey(document: Document.Parsed): boolean {
@@ -217,7 +217,7 @@ function valueOf(document: Document.Parsed): unknown {
     return document.toJS({ maxAliasCount: -1 }) as unknown
   } catch (error) {
     if (!(error instanceof Error) || !error.message.startsWith('Merge sources')) throw error
-    throw new YamlSyntaxError(START, 'found << without a map, expected a map or an alias of a map')
+    throw new YamlSyntaxError(START, 'found << without a map; expected a map or an alias of a map')
   }
 }
 
@@ -234,13 +234,13 @@ function bounded<T>(work: () => T): T {
 function checkLength(text: string, limits: YamlLimits): void {
   const { maxCharacters, maxTokens } = limits
   if (text.length > maxCharacters) {
-    throw new YamlError(START, `found ${text.length} characters, expected at most ${maxCharacters}`)
+    throw new YamlError(START, `found ${text.length} characters; expected at most ${maxCharacters}`)
   }
   switch (excessOf(text, limits)) {
     case 'maxOpenBrackets':
       throw new YamlError(START, TOO_DEEP)
     case 'maxTokens':
-      throw new YamlError(START, `found more than ${maxTokens} tokens, expected less text`)
+      throw new YamlError(START, `found more than ${maxTokens} tokens; expected less text`)
     case 'maxAliases':
     case undefined:
       return

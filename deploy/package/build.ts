@@ -20,8 +20,8 @@ const COPIED = [
 ]
 // Only the checkout has the pictures of the docs.
 const PICTURE = /\.png$/
-// `npm run demo` is for checkouts.
-const LEFT_OUT = /^worker\/demo(?:\/|$)/
+// `npm run demo` and the generator of the kit's pages are for checkouts.
+const LEFT_OUT = /^worker\/(?:demo\/|gen\/kit-pages\.ts$)/
 const KIT = ['workflows/kit/index.ts', 'workflows/kit/testing/index.ts', ...modulesBelow('workflows/kit/kind/kubernetes')]
 
 const OPTIONS: ts.CompilerOptions = {

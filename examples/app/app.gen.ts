@@ -7,7 +7,7 @@ import type { ConfigMap, Service } from 'pawl/kit/v1'
 
 export interface AppState {
   readonly settings: ConfigMap | undefined
-  /** Read again before it is reported on: the pass may have changed it. */
+  /** fresh: read again before ReportReadiness, because the pass may have changed it. */
   readonly deployment: Deployment | undefined
   readonly service: Service | undefined
 }
@@ -18,19 +18,19 @@ export const appQueries = {
   service: { kind: 'v1/Service', name: '${target.metadata.name}', owned: true },
 } as const satisfies Record<keyof AppState, StateQuery>
 
-/** What is made of an App has its name. */
+/** The created objects have the name of the App. */
 export type AppPass = LevelPass<AppState, App>
 
 export interface AppActions {
-  /** Keeps the settings in a ConfigMap; those that were taken out go. */
+  /** Keeps the settings in a ConfigMap, without removed ones. */
   applySettings(pass: AppPass, settings: ConfigMap | undefined): Promise<Outcome>
-  /** Keeps the Deployment, without Pods in a pause, and comes again when that begins or ends. */
+  /** Keeps the Deployment, with 0 Pods during a pause. The next pass is due when a pause begins or ends. */
   applyDeployment(pass: AppPass): Promise<Outcome>
-  /** Keeps the Service; one that is changed or gone wakes the App. */
+  /** Keeps the Service. A change or deletion of the Service wakes the App. */
   applyService(pass: AppPass, service: Service | undefined): Promise<Outcome>
-  /** Tells in the status whether all Pods are there, and as wanted. */
+  /** Reports in the status whether all Pods are up to date and ready. */
   reportReadiness(pass: AppPass, deployment: Deployment | undefined): Promise<Outcome>
-  /** Tells people and the platform when all Pods are there, a pause is on, or a roll-out is stuck. */
+  /** Announces the result of a roll-out by an Event and a call to the platform. */
   announce(pass: AppPass): Promise<Outcome>
 }
 

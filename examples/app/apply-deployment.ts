@@ -1,8 +1,8 @@
 // Keeps the Deployment of an App.
 //
-//   D1. One look at the clock, `pass.now`: whether a pause is on, and when to come again, must not be answered by two times.
-//   D2. A pause that cannot be read pauses nothing, and is a fault.
-//   D3. A probe that nobody asks for any more is mentioned with null: what is not mentioned stays.
+//   D1. The clock is read once, as `pass.now`. Two readings could disagree on whether a pause is on and when it changes.
+//   D2. An invalid pause is a fault, and the Pods keep running.
+//   D3. Without `health` the probe is set to null, because `act.apply` does not change fields that it does not mention.
 
 import { again, contentHash, done, fail, type Outcome, type WantedObject } from 'pawl/kit'
 

@@ -1,4 +1,4 @@
-// Keeps the Service of an App: port 80 leads to its Pods.
+// Keeps the Service of an App: its port 80 forwards to the Pods.
 
 import { done, type Outcome } from 'pawl/kit'
 

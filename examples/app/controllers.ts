@@ -1,4 +1,4 @@
-// What the worker and the bridge are started with: `--controllers examples/app/controllers.ts`.
+// The controllers that the bridge and the worker run: `--controllers examples/app/controllers.ts`.
 
 import { defineLevel } from 'pawl/kit'
 

@@ -1,4 +1,4 @@
-// App: what a team says of an application that it runs; Deployment, Service and ConfigMap are made of it.
+// App: the description of an application. The controller creates a Deployment, a Service and a ConfigMap from it.
 
 import {
   conditionsField,
@@ -15,13 +15,13 @@ import {
 } from 'pawl/kit'
 
 const pause = record(
-  'When nothing runs, as at night. Two schedules of five fields as in crontab.',
+  'The time during which no Pods run, such as the night: two schedules of five fields as in crontab.',
   {
-    from: required(text('When the pause begins, such as 0 20 * * *.', { minLength: 9 })),
-    until: required(text('When it ends, such as 0 6 * * *.', { minLength: 9 })),
-    timeZone: text('Time zone of both, such as Europe/Berlin.', { default: 'UTC' }),
+    from: required(text('The schedule of the begin, such as 0 20 * * *.', { minLength: 9 })),
+    until: required(text('The schedule of the end, such as 0 6 * * *.', { minLength: 9 })),
+    timeZone: text('The time zone of both schedules, such as Europe/Berlin.', { default: 'UTC' }),
   },
-  { rules: [{ rule: 'self.from != self.until', message: 'the pause has to end at another time than it begins' }] },
+  { rules: [{ rule: 'self.from != self.until', message: 'expected from and until to be different schedules' }] },
 )
 
 export const appKind = defineKind({
@@ -41,28 +41,31 @@ export const appKind = defineKind({
   description: 'An application: Pods of one image with their settings, behind one address.',
   schema: {
     spec: required(
-      record('What runs.', {
-        image: required(text('The image of its container.', { minLength: 1 })),
-        replicas: integer('How many Pods.', { default: 1, minimum: 0, maximum: 100 }),
-        port: integer('The port on which it listens; its Service has port 80.', {
+      record('The desired application.', {
+        image: required(text('The image of the container.', { minLength: 1 })),
+        replicas: integer('The number of Pods.', { default: 1, minimum: 0, maximum: 100 }),
+        port: integer('The port on which the container listens; the Service has port 80.', {
           default: 8080,
           minimum: 1,
           maximum: 65_535,
         }),
-        health: text('Path that answers 200 when a Pod is ready. Default: a Pod that runs is ready.', {
-          pattern: '^/',
-        }),
-        settings: mapOf('Environment variables. Pods are replaced when they change.', text('A value.'), {
+        health: text(
+          'The path of the readiness probe: it answers 200 when the Pod is ready. Default: a running Pod is ready.',
+          {
+            pattern: '^/',
+          },
+        ),
+        settings: mapOf('Environment variables. A change replaces the Pods.', text('The value of a variable.'), {
           maxProperties: 200,
         }),
         pause,
       }),
     ),
-    status: record('What is there.', {
-      readyReplicas: integer('Pods that are ready.'),
+    status: record('The observed application.', {
+      readyReplicas: integer('The number of ready Pods.'),
       paused: flag('Whether a pause is on.'),
-      changesAt: timestamp('When the pause begins or ends next.'),
-      announced: text('What of the readiness was told last; absent while there is news to come.'),
+      changesAt: timestamp('The next time at which a pause begins or ends.'),
+      announced: text('The reason that was announced last; absent during a roll-out.'),
       conditions: conditionsField,
     }),
   },

@@ -16,12 +16,12 @@ export const appPlan = checkedPlan(
   joinOrdered(
     always(
       joinOrdered(
-        // Pods start with settings that are there.
+        // The Pods need the ConfigMap with their settings.
         sequential(step.applySettings, step.applyDeployment),
         step.applyService,
         step.reportReadiness,
       ),
-      // What went wrong says more than how many Pods are ready.
+      // A fault of an action replaces the message about ready Pods.
       reportFaults({ type: 'Ready', faultsOnly: true }),
     ),
     step.announce,

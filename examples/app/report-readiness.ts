@@ -1,4 +1,4 @@
-// Tells whether all Pods of an App are there, as wanted, and ready.
+// Reports whether all Pods of an App are up to date and ready.
 
 import { type ConditionChange, done, type Outcome, setPassCondition } from 'pawl/kit'
 import type { Deployment } from 'pawl/kit/apps/v1'
@@ -15,11 +15,11 @@ export function reportReadiness(pass: AppPass, deployment: Deployment | undefine
 function readinessOf(deployment: Deployment | undefined, isPaused: boolean): Omit<ConditionChange, 'type'> {
   const wanted = deployment?.spec?.replicas ?? 0
   const ready = readyPods(deployment)
-  const message = `${ready ?? 0} of ${wanted} Pods are as wanted and ready`
+  const message = `${ready ?? 0} of ${wanted} Pods are up to date and ready`
   if (ready === undefined) return { status: 'False', reason: 'RollingOut', message }
   if (ready === wanted)
     return isPaused
-      ? { status: 'False', reason: 'Paused', message: 'no Pod runs until the pause ends' }
+      ? { status: 'False', reason: 'Paused', message: 'no Pods run until the pause ends' }
       : { status: 'True', reason: 'RolledOut', message }
   const stuck = whyStuck(deployment)
   return stuck === undefined
@@ -32,11 +32,14 @@ function whyStuck(deployment: Deployment | undefined): string | undefined {
   return progress?.status === 'False' ? (progress.message ?? 'the Deployment makes no progress') : undefined
 }
 
-/** Pods that are as the Deployment says now; undefined while its own controller has not seen it. Former ones count against it. */
+/**
+ * The number of available Pods of the current template, minus the Pods of previous templates. Undefined until Kubernetes'
+ * controller has observed the Deployment.
+ */
 function readyPods(deployment: Deployment | undefined): number | undefined {
   const { observedGeneration = 0, ...counts } = deployment?.status ?? {}
   if (deployment === undefined || observedGeneration < deployment.metadata.generation) return undefined
   const { updatedReplicas = 0, availableReplicas = 0, replicas = 0 } = counts
-  const former = replicas - updatedReplicas
-  return Math.min(updatedReplicas, availableReplicas) - former
+  const outdated = replicas - updatedReplicas
+  return Math.min(updatedReplicas, availableReplicas) - outdated
 }

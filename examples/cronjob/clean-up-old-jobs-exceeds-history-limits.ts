@@ -1,4 +1,4 @@
-// Deletes the oldest Jobs that have ended, when more are there than the limits of the history let stay.
+// Deletes the oldest finished Jobs that exceed the history limits.
 
 import { done, type Outcome } from 'pawl/kit'
 import type { Job } from 'pawl/kit/batch/v1'
@@ -34,7 +34,7 @@ function beyond(limit: number, jobs: readonly Job[]): readonly Job[] {
   return newestFirst.slice(limit)
 }
 
-// With the name as a tie-break: two Jobs may have begun in the same second.
+// The name decides between two Jobs that began in the same second.
 function beginOf({ metadata, status }: Job): string {
   return `${status?.startTime ?? metadata.creationTimestamp} ${metadata.name}`
 }

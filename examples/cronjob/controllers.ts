@@ -1,4 +1,4 @@
-// What the worker and the bridge are started with: `--controllers examples/cronjob/controllers.ts`.
+// The controllers that the bridge and the worker run: `--controllers examples/cronjob/controllers.ts`.
 
 import { defineLevel } from 'pawl/kit'
 

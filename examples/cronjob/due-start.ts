@@ -1,27 +1,27 @@
-// Whether a Job is to be started now. Starts that were missed are not made up for: only the last of them is.
+// Decides whether a Job is due. Of several missed starts, only the last is made.
 // Source: k8s.io/kubernetes v1.34 pkg/controller/cronjob/utils.go (mostRecentScheduleTime) and cronjob_controllerv2.go (syncCronJob).
 
 import type { Schedule } from './schedule.ts'
 
-/** More starts than these are worth a warning. Source: as above. */
+/** More missed starts than this cause a warning. Source: as above. */
 export const MANY_STARTS = 100
 
-export interface StartQuestion {
+export interface StartInput {
   readonly schedule: Schedule
-  /** The time of the schedule that was last served; at first when the object was created. */
+  /** The last scheduled time for which a Job was started; at first, the creation of the object. */
   readonly since: Date
   readonly now: Date
-  /** How late a start may be; undefined for however late. */
+  /** The maximum delay of a start; undefined: no limit. */
   readonly deadlineSeconds: number | undefined
 }
 
-/** `none`: no start was missed; `late`: one was, and may no longer be made; `due`: one is to be made. */
+/** `none`: no Job is due; `late`: a start was missed and its deadline has passed; `due`: start a Job. */
 export type DueStart =
   | { readonly verdict: 'none' }
   | { readonly verdict: 'late'; readonly at: Date }
   | { readonly verdict: 'due'; readonly at: Date; readonly manyMissed: boolean }
 
-export function dueStart({ schedule, since, now, deadlineSeconds }: StartQuestion): DueStart {
+export function dueStart({ schedule, since, now, deadlineSeconds }: StartInput): DueStart {
   const at = schedule.notAfter(now)
   if (at === undefined || at <= since) return { verdict: 'none' }
   const oldest = deadlineSeconds === undefined ? since : new Date(now.getTime() - deadlineSeconds * 1000)

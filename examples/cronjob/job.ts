@@ -1,4 +1,4 @@
-// What of a Job matters to its CronJob, and the Job of a start.
+// Reads the state of a Job, and builds the Job of a scheduled time.
 
 import type { WantedObject } from 'pawl/kit'
 import type { Job } from 'pawl/kit/batch/v1'
@@ -7,7 +7,7 @@ import type { CronJob } from './kind.ts'
 
 type Ending = 'Complete' | 'Failed'
 
-/** How the Job has ended; undefined while it is active. */
+/** The result of a Job; undefined while the Job is active. */
 export function endingOf({ status }: Job): Ending | undefined {
   const has = (ending: Ending) =>
     status?.conditions?.some(({ type, status }) => type === ending && status === 'True') === true
@@ -19,17 +19,17 @@ export function isActive(job: Job): boolean {
   return endingOf(job) === undefined
 }
 
-/** How a status refers to a Job. */
+/** The reference to a Job in the status. */
 export function referenceTo({ apiVersion, kind, metadata: { namespace, name, uid } }: Job) {
   return { apiVersion, kind, namespace, name, uid }
 }
 
-/** The name of the Job of a start: always the same, so that a pass that is repeated finds its Job. */
+/** The name of the Job of a scheduled time. A repeated pass computes the same name, so it finds its Job. */
 export function jobName({ metadata }: CronJob, at: Date): string {
   return `${metadata.name}-${Math.floor(at.getTime() / 60_000)}`
 }
 
-/** The Job of a start. The label is the one by which cron-job.cm finds it. */
+/** The Job of a scheduled time. cron-job.cm selects Jobs by its label. */
 export function jobFor(cronJob: CronJob, at: Date): WantedObject {
   const { metadata, spec } = cronJob.spec.jobTemplate
   return {
@@ -44,7 +44,7 @@ export function jobFor(cronJob: CronJob, at: Date): WantedObject {
   }
 }
 
-/** A point in time as Kubernetes writes it: without fractions of a second. */
+/** A time in the format of Kubernetes: without fractions of a second. */
 export function rfc3339(moment: Date): string {
   return moment.toISOString().replace(/\.\d+Z$/, 'Z')
 }

@@ -1,4 +1,4 @@
-// CronJob: starts a Job at every time of a schedule. The fields are those of batch/v1, so its manifests fit.
+// CronJob: starts a Job at every time of a schedule. It has the fields of batch/v1, so existing manifests fit.
 // Source: k8s.io/api v0.34 batch/v1 types.go.
 
 import {
@@ -19,7 +19,7 @@ import {
   timestamp,
 } from 'pawl/kit'
 
-const jobTemplate = record('What each Job is made from.', {
+const jobTemplate = record('The template of each Job.', {
   metadata: record('Metadata of each Job.', {
     labels: mapOf('Labels of each Job.', text('The value of a label.')),
     annotations: mapOf('Annotations of each Job.', text('The value of an annotation.')),
@@ -27,7 +27,7 @@ const jobTemplate = record('What each Job is made from.', {
   spec: required(anyJson('The spec of each Job, as in batch/v1.')),
 })
 
-const activeJob = record('A Job that runs.', {
+const activeJob = record('An active Job.', {
   apiVersion: required(text('Group and version of the Job.')),
   kind: required(text('Always Job.')),
   namespace: required(text('Namespace of the Job.')),
@@ -52,24 +52,24 @@ export const cronJobKind = defineKind({
   description: 'Starts a Job at every time of a schedule.',
   schema: {
     spec: required(
-      record('What is started when.', {
+      record('The schedule and the template of the Jobs.', {
         schedule: required(
-          text('When to start, in five fields as in crontab, or @hourly, @daily, @weekly, @monthly, @yearly.'),
+          text('The schedule: five fields as in crontab, or @hourly, @daily, @weekly, @monthly, @yearly.'),
         ),
-        timeZone: text('Time zone of the schedule, such as Europe/Berlin. Default UTC.'),
-        startingDeadlineSeconds: int64('How late a Job may be started, in seconds. Default: however late.'),
+        timeZone: text('The time zone of the schedule, such as Europe/Berlin. Default: UTC.'),
+        startingDeadlineSeconds: int64('The maximum delay of a start, in seconds. Default: no limit.'),
         concurrencyPolicy: oneOf(
-          'What to do when it is time and a Job is still active: start another (Allow, the default), wait for it (Forbid), or delete it first (Replace).',
+          'What happens at a scheduled time while a Job is active: start another Job (Allow, the default), wait for the active Job (Forbid), or delete the active Job first (Replace).',
           ['Allow', 'Forbid', 'Replace'],
         ),
-        suspend: flag('Whether to start nothing. Jobs that are active go on. Default false.'),
-        successfulJobsHistoryLimit: integer('How many successful Jobs to keep. Default 3.'),
-        failedJobsHistoryLimit: integer('How many failed Jobs to keep. Default 1.'),
+        suspend: flag('Whether no Jobs are started. Active Jobs continue. Default: false.'),
+        successfulJobsHistoryLimit: integer('How many successful Jobs to keep. Default: 3.'),
+        failedJobsHistoryLimit: integer('How many failed Jobs to keep. Default: 1.'),
         jobTemplate: required(jobTemplate),
       }),
     ),
-    status: record('What was started.', {
-      active: list('The Jobs that run.', activeJob),
+    status: record('The observed Jobs.', {
+      active: list('The active Jobs.', activeJob),
       lastScheduleTime: timestamp('The time of the schedule for which a Job was last started.'),
       lastSuccessfulTime: timestamp('When a Job last succeeded.'),
       conditions: conditionsField,

@@ -1,4 +1,4 @@
-// Tells in the status which Jobs run, and when one last succeeded.
+// Reports in the status which Jobs are active, and when a Job last succeeded.
 
 import { done, type Outcome } from 'pawl/kit'
 import type { Job } from 'pawl/kit/batch/v1'

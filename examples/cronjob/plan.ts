@@ -1,4 +1,4 @@
-// The workflow of the RFC, with the two mistakes that it has there put right: the status is updated, and a Job is started unless the
+// The workflow of the RFC with two fixes: the status is updated, and a Job is started unless the
 // object is suspended. Source: seeds/ctrlkit-rfc.txt "Controller".
 
 import { always, checkedPlan, join, when } from 'pawl/kit'

@@ -1,5 +1,5 @@
-// The condition by which an object tells what its schedule does. Written only when it says something new: a pass that finds nothing
-// to do writes nothing.
+// Sets the condition that reports what the schedule does, if the condition has changed. A pass without changes
+// writes nothing.
 
 import { type ConditionChange, setCondition } from 'pawl/kit'
 
@@ -7,14 +7,15 @@ import type { CronJobControllerManagerPass } from './cron-job.gen.ts'
 
 const TYPE = 'Scheduled'
 
-/** Sets the condition; at most once in a pass. */
+/** Call it at most once per pass. */
 export function reportOn(
   { target, status }: CronJobControllerManagerPass,
   now: Date,
-  said: Omit<ConditionChange, 'type'>,
+  change: Omit<ConditionChange, 'type'>,
 ): void {
   const conditions = target.status?.conditions
   const before = conditions?.find(({ type }) => type === TYPE)
-  const isNews = before?.status !== said.status || before.reason !== said.reason || before.message !== said.message
-  if (isNews) status['conditions'] = setCondition(conditions, { type: TYPE, ...said }, now.toISOString())
+  const hasChanged =
+    before?.status !== change.status || before.reason !== change.reason || before.message !== change.message
+  if (hasChanged) status['conditions'] = setCondition(conditions, { type: TYPE, ...change }, now.toISOString())
 }

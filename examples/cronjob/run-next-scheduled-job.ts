@@ -1,8 +1,8 @@
-// Starts the Job that is due, and says when the next one is.
+// Starts the Job that is due, and schedules the next pass.
 //
-//   R1. A start is made once: the name of its Job is that of its time, and the status remembers the time.
-//   R2. Of several starts that were missed only the last is made, and none that is later than the deadline.
-//   R3. A schedule that cannot be read is a final fault: nothing is tried again before somebody edits the object.
+//   R1. Each scheduled time starts at most one Job: the name of the Job contains the time, and the status records the time.
+//   R2. Of several missed starts, only the last is made, and only within startingDeadlineSeconds.
+//   R3. An invalid schedule is a final fault: Pawl does not retry until the object changes.
 
 import { again, done, fail, type Outcome } from 'pawl/kit'
 
@@ -18,7 +18,7 @@ type Pass = CronJobControllerManagerPass
 
 export async function runNextScheduledJob(pass: Pass): Promise<Outcome> {
   const { metadata, spec, status } = pass.target
-  // In the sandbox this is the time of the run: the same in every replay.
+  // In the workflow sandbox, this is the time of the run, which is the same in every replay.
   const now = new Date()
   const schedule = readSchedule(spec)
   if ('code' in schedule) {
@@ -34,30 +34,30 @@ export async function runNextScheduledJob(pass: Pass): Promise<Outcome> {
   return next === undefined ? done : again(next.getTime() - now.getTime())
 }
 
-/** Starts the Job of this time (R1), or returns what is in the way. */
+/** Starts the Job of a scheduled time (R1), or returns the condition that explains why it must wait. */
 async function startJob({ target, state, act, status }: Pass, at: Date) {
   const name = jobName(target, at)
   const active = state.jobs.filter(isActive).filter(({ metadata }) => metadata.name !== name)
   const [first] = active
   if (first !== undefined && target.spec.concurrencyPolicy === 'Forbid') {
-    const message = `the start of ${rfc3339(at)} waits for ${first.metadata.name}, which is active`
+    const message = `the start of ${rfc3339(at)} waits for the active Job ${first.metadata.name}`
     return { status: 'False', reason: 'JobAlreadyActive', message } as const
   }
   if (target.spec.concurrencyPolicy === 'Replace') for (const job of active) await act.remove(job)
-  // There already when a pass was interrupted between this write and that of the status.
+  // The Job exists if the previous pass was interrupted before it wrote the status.
   if (!state.jobs.some(({ metadata }) => metadata.name === name)) await act.apply(jobFor(target, at))
   status['lastScheduleTime'] = rfc3339(at)
   return undefined
 }
 
-// Tells of R2. Stays until the next start, so that people can read it.
+// Reports R2. The condition stays until the next start, so that a user can read it.
 function missed(start: DueStart) {
   if (start.verdict === 'late') {
     const message = `the start of ${rfc3339(start.at)} was missed by more than spec.startingDeadlineSeconds`
     return { status: 'True', reason: 'MissedStart', message } as const
   }
   if (start.verdict === 'none' || !start.manyMissed) return undefined
-  const message = `more than ${MANY_STARTS} starts were missed; only that of ${rfc3339(start.at)} was made; see spec.startingDeadlineSeconds`
+  const message = `more than ${MANY_STARTS} starts were missed, and only the start of ${rfc3339(start.at)} was made; set spec.startingDeadlineSeconds to ignore old starts`
   return { status: 'True', reason: MANY_MISSED, message } as const
 }
 

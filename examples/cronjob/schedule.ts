@@ -1,11 +1,11 @@
-// The times of a schedule, as batch/v1 writes them. Pure: it asks no clock, every question says from when.
+// Computes the times of a schedule in the format of batch/v1. Pure functions: the caller passes the time.
 
 import { Cron } from 'croner'
 
 export interface Schedule {
-  /** The first time after this moment; undefined when there is none, as for 30 February. */
+  /** The first scheduled time after `moment`; undefined if none exists, as for 30 February. */
   readonly after: (moment: Date) => Date | undefined
-  /** The last time that is not after this moment. */
+  /** The last scheduled time at or before `moment`. */
   readonly notAfter: (moment: Date) => Date | undefined
 }
 
@@ -14,11 +14,11 @@ export interface ScheduleProblem {
   readonly message: string
 }
 
-// What croner takes besides, and batch/v1 does not: points in time, seconds, years.
+// croner also accepts dates, seconds and years; batch/v1 does not.
 const CRONTAB = /^(?:@(?:yearly|annually|monthly|weekly|daily|midnight|hourly)|\S+(?: +\S+){4})$/
 const SECOND_MS = 1000
 
-/** Reads a schedule, or says what is wrong with it. */
+/** Parses a schedule, or returns its problem. */
 export function readSchedule({
   schedule,
   timeZone = 'UTC',
@@ -27,15 +27,21 @@ export function readSchedule({
   timeZone?: string
 }): Schedule | ScheduleProblem {
   if (!isTimeZone(timeZone)) {
-    return { code: 'UnknownTimeZone', message: `spec.timeZone is '${timeZone}', expected a name such as Europe/Berlin` }
+    return {
+      code: 'UnknownTimeZone',
+      message: `spec.timeZone: found '${timeZone}'; expected a name such as Europe/Berlin`,
+    }
   }
   const cron = CRONTAB.test(schedule.trim()) ? cronOf(schedule.trim(), timeZone) : undefined
   if (cron === undefined) {
-    return { code: 'InvalidSchedule', message: `spec.schedule is '${schedule}', expected five fields as in crontab` }
+    return {
+      code: 'InvalidSchedule',
+      message: `spec.schedule: found '${schedule}'; expected five fields as in crontab, such as */5 * * * *, or a descriptor such as @hourly`,
+    }
   }
   return {
     after: (moment) => cron.nextRun(moment) ?? undefined,
-    // croner counts in whole seconds, and leaves out the moment itself.
+    // croner counts whole seconds and excludes the given time; one second more includes it.
     notAfter: (moment) => cron.previousRuns(1, new Date(moment.getTime() + SECOND_MS))[0],
   }
 }

@@ -1,4 +1,4 @@
-// What remains to be told in the status, whatever the other actions met: that nothing is started, or what was.
+// Completes the status after the other actions, even if they failed: the object is suspended, or a Job was started.
 
 import { done, type Outcome } from 'pawl/kit'
 
@@ -12,7 +12,7 @@ export async function updateCronJobStatus(pass: CronJobControllerManagerPass): P
     const message = 'no Job is started while spec.suspend is true'
     reportOn(pass, new Date(), { status: 'False', reason: 'Suspended', message })
   }
-  // The Jobs of this pass are not those that it found.
+  // The observed Jobs do not include the Job that this pass has started.
   const hasStarted = status['lastScheduleTime'] !== undefined
   if (hasStarted) status['active'] = (await pass.refresh('jobs')).filter(isActive).map(referenceTo)
   return done

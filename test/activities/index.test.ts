@@ -86,9 +86,9 @@ describe('the activities of the engine and of the wing', () => {
 describe('two wings with an activity of the same name', () => {
   it('are refused by createActivities, as is a wing whose activity has the name of an engine activity', () => {
     const wing = { deploy: () => Promise.resolve() }
-    expect(() => createActivities(deps(), [wing, { ...wing }])).toThrow('two activities are called deploy')
+    expect(() => createActivities(deps(), [wing, { ...wing }])).toThrow('two activities have the name deploy')
     expect(() => createActivities(deps(), [{ settle: () => Promise.resolve() }])).toThrow(
-      'two activities are called settle; expected a name of its own for each',
+      'two activities have the name settle; give each activity a different name',
     )
   })
 })

@@ -1,4 +1,4 @@
-// Tests that docs/concepts/architecture.md has a room for each module and exactly the rules that code cites.
+// Tests that docs/concepts/architecture.md has a folder for each module and exactly the rules that code cites.
 
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -15,7 +15,7 @@ const sources = await readModules(ROOT, ['workflows', 'activities', 'worker', 'm
 const tests = (await readModules(ROOT, ['test'])).filter(({ path }) => !path.endsWith('docs/architecture.test.ts'))
 const everything = [...sources, ...tests]
 
-const rooms = section(page, '## Rooms')
+const folders = section(page, '## Folders')
   .split('\n')
   .flatMap((line) => /^\| `([^`]+)` \|/.exec(line)?.[1] ?? [])
 const rules = [...section(page, '## Rules').matchAll(/^### (.+)$/gm)].map(([, name]) => name ?? '')
@@ -27,18 +27,18 @@ const WINGS = new Set(
 )
 const FILE = '[^/]+$'
 
-/** The narrowest room with the file. A room has all files below its folder, unless the folder has further rooms. */
-function roomOf(path: string): string | undefined {
-  const fitting = rooms.filter((room) => patternOf(room).test(path))
+/** The narrowest listed folder with the file. A folder has all files below it, unless it contains further listed folders. */
+function folderOf(path: string): string | undefined {
+  const fitting = folders.filter((folder) => patternOf(folder).test(path))
   return fitting.toSorted((left, right) => right.length - left.length)[0]
 }
 
-function patternOf(room: string): RegExp {
+function patternOf(folder: string): RegExp {
   const wings = `(?:${[...WINGS].join('|')})`
-  const folder = room.replaceAll('<wing>', wings).replaceAll('<kind>', '[^/]+')
-  // A room whose folder contains further rooms has only the files directly in the folder.
-  const isDivided = rooms.some((other) => other !== room && other.startsWith(room))
-  return new RegExp(`^${folder}${isDivided ? FILE : ''}`)
+  const prefix = folder.replaceAll('<wing>', wings).replaceAll('<kind>', '[^/]+')
+  // A folder that contains further listed folders has only its direct files.
+  const isDivided = folders.some((other) => other !== folder && other.startsWith(folder))
+  return new RegExp(`^${prefix}${isDivided ? FILE : ''}`)
 }
 
 /** The rules that a text cites, such as `docs/concepts/architecture.md "Own writes"`. */
@@ -49,14 +49,14 @@ function cited(text: string): string[] {
 }
 
 describe('docs/concepts/architecture.md', () => {
-  it('has a room for every module', () => {
-    expect(sources.map(({ path }) => path).filter((path) => roomOf(path) === undefined)).toEqual([])
+  it('lists the folder of every module', () => {
+    expect(sources.map(({ path }) => path).filter((path) => folderOf(path) === undefined)).toEqual([])
   })
 
-  it('has no empty room', () => {
-    const used = new Set(sources.map(({ path }) => roomOf(path)))
-    expect(rooms.filter((room) => !used.has(room) && !existsSync(join(ROOT, room)))).toEqual([])
-    expect(rooms.length).toBeGreaterThan(15)
+  it('lists no empty folder', () => {
+    const used = new Set(sources.map(({ path }) => folderOf(path)))
+    expect(folders.filter((folder) => !used.has(folder) && !existsSync(join(ROOT, folder)))).toEqual([])
+    expect(folders.length).toBeGreaterThan(15)
   })
 
   it('contains exactly the rules that code cites', () => {
@@ -86,8 +86,8 @@ describe('the checker of docs/concepts/architecture.md', () => {
     ['worker/bridge/feed.ts', 'worker/bridge/'],
     ['workflows/nowing/x.ts', undefined],
     ['worker/elsewhere/x.ts', undefined],
-  ])('finds the room of %s', (path, room) => {
-    expect(roomOf(path)).toBe(room)
+  ])('finds the folder of %s', (path, folder) => {
+    expect(folderOf(path)).toBe(folder)
   })
 
   it('finds the cited headings', () => {

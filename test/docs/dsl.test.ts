@@ -17,8 +17,10 @@ const blocks = [...page.matchAll(/^```\w*\n([^]*?)^```$/gm)].map(([, block = '']
 const [example = '', plan = '', inMode = '', diagnostic = ''] = blocks
 
 describe('the page on the language of controllers', () => {
-  it('explains every code, once and in their order', () => {
-    expect(firstColumn(section(page, '## Diagnostics'))).toEqual(Object.keys(CODES))
+  it('explains every code, once and in their order', async () => {
+    const diagnostics = await readFile(`${ROOT}/docs/reference/kit/diagnostics.md`, 'utf8')
+    expect(section(page, '## Diagnostics')).toContain('(kit/diagnostics.md)')
+    expect(firstColumn(diagnostics)).toEqual(Object.keys(CODES))
   })
 
   it('shows a document without a mistake, and a plan of its steps', () => {
@@ -45,9 +47,7 @@ describe('the page on the language of controllers', () => {
     const [known = ''] = compile(example.replace(' {', ' as unknown {'), { source: '', kit: '' }).diagnostics.map(
       ({ message }) => message,
     )
-    expect(known).toBe(
-      `no mode is called 'unknown'; expected ${modes.slice(0, -1).join(', ')} or ${modes.at(-1) ?? ''}`,
-    )
+    expect(known).toBe(`unknown mode 'unknown'; expected ${modes.slice(0, -1).join(', ')} or ${modes.at(-1) ?? ''}`)
     // The page shows names that `pawl gen` has generated for Execution.
     const own = await readFile(`${ROOT}/workflows/landscaper/execution/controller.gen.ts`, 'utf8')
     for (const name of ['ExecutionObservation', 'executionSteps', 'checkItems', 'applyDeployItems']) {

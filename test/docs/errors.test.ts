@@ -1,4 +1,4 @@
-// docs/reference/errors.md explains each code that code can put before a user. TypeScript's parser finds the codes: arguments of the functions that make faults and
+// The pages docs/reference/errors-*.md explain each code that code can put before a user. TypeScript's parser finds the codes: arguments of the functions that make faults and
 // failures, and the properties `code`, `reason` and `codes` of object literals.
 
 import { readdir, readFile } from 'node:fs/promises'
@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { describe, expect, it } from 'vitest'
-import { firstColumn, section } from './markdown.ts'
+import { firstColumn, links, section } from './markdown.ts'
 
 const MAKERS = new Set(['fail', 'retryLater', 'finalFailure', 'retryableFailure', 'oneFault', 'BlueprintError'])
 // Their first argument is the operation, the reason and codes follow.
@@ -57,28 +57,34 @@ async function codesBelow(root: string, folders: readonly string[]): Promise<Rea
 }
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const page = await readFile(`${ROOT}/docs/reference/errors.md`, 'utf8')
+const REFERENCE = `${ROOT}/docs/reference`
+const index = await readFile(`${REFERENCE}/errors.md`, 'utf8')
+const areas = (await readdir(REFERENCE)).filter((name) => /^errors-.*\.md$/.test(name))
+const pages = await Promise.all(areas.map(async (name) => await readFile(`${REFERENCE}/${name}`, 'utf8')))
+const explained = pages.flatMap(firstColumn)
 const produced = await codesBelow(ROOT, ['workflows', 'activities', 'worker/reconciler'])
-const reasons = ['## Reasons', '## Events of Disruptions', '## Chaos pods without a kubelet'].flatMap((title) => [
-  ...firstColumn(section(page, title)),
-])
-const answers = firstColumn(section(page, '## Answers of the API server'))
-const conditions = firstColumn(section(page, '## Conditions'))
-const codes = firstColumn(section(page, '## Codes'))
+const answers = new Set(firstColumn(section(pages[areas.indexOf('errors-engine.md')] ?? '', '## Answers of the API server')))
+const conditions = firstColumn(section(await readFile(`${REFERENCE}/conditions.md`, 'utf8'), '## Reasons'))
+const codes = firstColumn(section(index, '## Codes'))
 
-describe('the table of errors', () => {
+describe('the tables of errors', () => {
   it('explains every code that the code produces', () => {
-    const known = new Set([...reasons, ...answers, ...conditions, ...codes])
+    const known = new Set([...explained, ...conditions, ...codes])
     expect([...produced].filter((code) => !known.has(code))).toEqual([])
   })
 
   it('explains no code that nothing produces', () => {
-    expect([...reasons, ...conditions, ...codes].filter((code) => !produced.has(code))).toEqual([])
+    const own = explained.filter((code) => !answers.has(code))
+    expect([...own, ...conditions, ...codes].filter((code) => !produced.has(code))).toEqual([])
   })
 
   it('explains each code once', () => {
-    const all = [...reasons, ...answers, ...conditions]
-    expect(all.filter((code, index) => all.indexOf(code) !== index)).toEqual([])
+    const all = [...explained, ...conditions]
+    expect(all.filter((code, position) => all.indexOf(code) !== position)).toEqual([])
+  })
+
+  it('has an index that lists each page', () => {
+    expect(links(index)).toEqual(expect.arrayContaining(areas))
   })
 })
 

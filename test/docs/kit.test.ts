@@ -1,14 +1,14 @@
-// docs/reference/kit-plans.md and docs/reference/kit-exports.md list the exports of the kit.
+// docs/reference/kit lists the exports of the kit, kit-plans.md its steps and outcomes, kit-kinds.md its fields.
 
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 
 import { describe, expect, it } from 'vitest'
 
 import { drawPlan } from '../../worker/plans/draw-plan.ts'
+import { kitPages } from '../../worker/gen/kit-pages.ts'
 import { findPlans, planNamed } from '../../worker/plans/find-plans.ts'
 import { builtInRegistry } from '../../worker/server/registry.ts'
-import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
 import * as combine from '../../workflows/kit/plan/combine.ts'
 import * as kit from '../../workflows/kit/index.ts'
 import * as outcome from '../../workflows/kit/plan/outcome.ts'
@@ -17,24 +17,9 @@ import type { Field } from '../../workflows/kit/index.ts'
 import { section } from './markdown.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const page = await readFile(`${ROOT}/docs/reference/kit-exports.md`, 'utf8')
+const kinds = await readFile(`${ROOT}/docs/reference/kit-kinds.md`, 'utf8')
 const guide = await readFile(`${ROOT}/docs/reference/kit-plans.md`, 'utf8')
-const source = await readFile(`${ROOT}/workflows/kit/index.ts`, 'utf8')
-
-/** Values and types, as the module spells them out. */
-const exported = [...source.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, names = '']) =>
-  names.split(',').flatMap((name) => /\w+/.exec(name) ?? []),
-)
-
-const testing = await readFile(`${ROOT}/workflows/kit/testing/index.ts`, 'utf8')
-const ofTests = section(page, '## Tests')
-
-/** The code words in the first column of the tables that explain exports. */
-const documented = page
-  .replace(ofTests, '')
-  .split('\n')
-  .filter((line) => line.startsWith('| `') && !fieldLines().includes(line))
-  .flatMap((line) => [...(line.split(' | ')[0] ?? '').matchAll(/`(\w+)`/g)].map(([, name = '']) => name))
+const pages = await kitPages(ROOT)
 
 const BUILDERS: Readonly<Record<string, Field>> = {
   text: kit.text('x'),
@@ -54,41 +39,42 @@ const BUILDERS: Readonly<Record<string, Field>> = {
   embedded: kit.embedded('x'),
 }
 
-describe('docs/reference/kit-exports.md', () => {
-  it('lists every export of the kit once, and no other name', () => {
-    expect([...documented].sort()).toEqual([...exported].sort())
-    expect(Object.keys(kit).filter((name) => !documented.includes(name))).toEqual([])
+describe('docs/reference/kit', () => {
+  it('has the pages that `pawl gen` writes', async () => {
+    for (const [path, text] of pages) expect(await readFile(`${ROOT}/${path}`, 'utf8'), path).toBe(text)
+    expect((await readdir(`${ROOT}/docs/reference/kit`)).length).toBe(pages.size)
   })
 
-  it('lists every export of the testing module', () => {
-    const names = [...testing.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, list = '']) => list.split(','))
-    const words = [...ofTests.matchAll(/`(\w+)`/g)].map(([, name = '']) => name)
-    const own = names.map((name) => name.trim()).filter((name) => !exported.includes(name))
-    expect(own.length).toBeGreaterThan(5)
-    expect(own.filter((name) => !words.includes(name))).toEqual([])
+  it('lists every export of the kit and its testing module', async () => {
+    const lists = ['README', 'internal'].map((name) => pages.get(`docs/reference/kit/${name}.md`) ?? '').join('\n')
+    const listed = [...lists.matchAll(/`(\w+)`/g)].map(([, name = '']) => name)
+    const sources = ['index.ts', 'testing/index.ts'].map((path) => readFile(`${ROOT}/workflows/kit/${path}`, 'utf8'))
+    const exported = [...(await Promise.all(sources)).join('\n').matchAll(/^export (?:type )?\{([^}]*)\}/gm)]
+      .flatMap(([, names = '']) => names.split(','))
+      .map((name) => name.trim())
+      .filter((name) => name !== '')
+    expect(exported.length).toBeGreaterThan(300)
+    expect(exported.filter((name) => !listed.includes(name))).toEqual([])
+    expect(Object.keys(kit).filter((name) => !listed.includes(name))).toEqual([])
   })
 
-  it('lists every field of a kind definition', () => {
-    const optional = { selectableFields: [], scope: 'Namespaced', versions: [], rules: [] } as const
-    const definition = Object.keys(kit.defineKind({ ...installationKind, ...optional }))
-    const listed = fieldLines().flatMap((line) => [...(line.split(' | ')[0] ?? '').matchAll(/`(\w+)`/g)])
-    expect(listed.map(([, name]) => name).sort()).toEqual(definition.filter((name) => name !== 'apiVersion').sort())
+  it('describes every export whose name is stable', () => {
+    const undescribed = [...pages].flatMap(([path, text]) =>
+      [...text.matchAll(/^## (\w+)\n\n```/gm)].map(([, name = '']) => `${path}: ${name}`),
+    )
+    expect(undescribed).toEqual([])
   })
+})
 
+describe('docs/reference/kit-kinds.md', () => {
   it('shows the CRD schema of each field builder', () => {
     for (const [name, { schema }] of Object.entries(BUILDERS)) {
-      const [, documented] = new RegExp(`^\\| \`${name}\` \\| \`([^\`]+)\` \\|`, 'm').exec(page) ?? []
+      const [, documented] = new RegExp(`^\\| \`${name}\` \\| \`([^\`]+)\` \\|`, 'm').exec(kinds) ?? []
       const plain = Object.entries(schema).filter(([key, value]) => key !== 'description' && isPlain(value))
       expect([name, documented]).toEqual([name, plain.map(([key, value]) => `${key}: ${String(value)}`).join(', ')])
     }
   })
 })
-
-/** The lines of the table of `defineKind`. */
-function fieldLines(): readonly string[] {
-  const [, table = ''] = /\| field \| meaning \|\n[^\n]*\n((?:\|[^\n]*\n)+)/.exec(section(page, '## Kinds')) ?? []
-  return table.split('\n').filter((line) => line !== '')
-}
 
 function isPlain(value: unknown): boolean {
   return typeof value !== 'object' || (Array.isArray(value) && value.every((item) => typeof item === 'string'))

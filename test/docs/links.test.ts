@@ -6,7 +6,7 @@ import { readKindFolders } from '../../worker/server/kind-folders.ts'
 import { anchors, links } from './markdown.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const SKIPPED = /(?:^|\/)(?:node_modules|\.git)(?:\/|$)/
+const SKIPPED = /(?:^|\/)(?:node_modules|\.git|site\/dist)(?:\/|$)/
 
 describe('the documents', () => {
   it('have no broken links', async () => {
@@ -26,6 +26,14 @@ describe('the documents', () => {
     expect((await readFile(join(ROOT, 'README.md'), 'utf8')).trimEnd().split('\n').length).toBeLessThanOrEqual(120)
   })
 
+  it('have at most 250 lines, except decisions', async () => {
+    const pages = (await documents()).filter((page) => page.startsWith('docs/') && !page.startsWith('docs/adr/'))
+    const lines = await Promise.all(
+      pages.map(async (page) => (await readFile(join(ROOT, page), 'utf8')).split('\n').length - 1),
+    )
+    expect(pages.map((page, at) => `${page}: ${lines[at] ?? 0}`).filter((_, at) => (lines[at] ?? 0) > 250)).toEqual([])
+  })
+
   it('explain each kind in the folder of its definition', async () => {
     const kinds = (await readKindFolders(ROOT)).map(({ folder }) => `workflows/${folder}/README.md`)
     const explained = (await documents()).filter((page) => /^workflows\/[^/]+\/[^/]+\/README\.md$/.test(page))
@@ -34,7 +42,7 @@ describe('the documents', () => {
 })
 
 async function documents(): Promise<readonly string[]> {
-  const folders = ['docs', 'workflows', 'examples', 'deploy', 'test']
+  const folders = ['docs', 'workflows', 'examples', 'deploy', 'site', 'test']
   const below = await Promise.all(
     folders.map(async (folder) => await readdir(join(ROOT, folder), { withFileTypes: true, recursive: true })),
   )

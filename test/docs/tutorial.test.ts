@@ -14,7 +14,8 @@ const APP = 'guides/example-app.md'
 const read = async (page: string) => await readFile(join(DOCS, page), 'utf8')
 const first = await read(FIRST)
 const app = await read(APP)
-const reference = await Promise.all(['flags.md', 'command-flags.md'].map((name) => read(`reference/${name}`)))
+const FLAG_PAGES = ['flags.md', 'dev-flags.md', 'author-flags.md', 'command-flags.md']
+const reference = await Promise.all(FLAG_PAGES.map((name) => read(`reference/${name}`)))
 const writing = await Promise.all(WRITING.map(read))
 const kit = await read('guides/controller-project.md')
 const headingsOf = (text: string) => text.match(/^## .*$/gm) ?? []

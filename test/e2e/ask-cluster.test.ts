@@ -128,16 +128,16 @@ it('pawl why and pawl diff show which edit broke an Installation, who made it, a
 it('a user interrupts, pauses, resumes and requests jobs, with the name of the user and the reason', async () => {
   const { cluster } = stage
   const interrupted = await asked('interrupt', 'inst/search', '--reason', 'nobody deploys theirs')
-  expect(interrupted.stdout).toMatch(/^the job of Installation ask-cluster\/search is interrupted by \S+/)
+  expect(interrupted.stdout).toMatch(
+    /^installation "ask-cluster\/search": the running job is interrupted, requested by \S+/,
+  )
   const failed = await cluster.waitUntilFinished('search')
   expect(failed.status?.phase).toBe('Failed')
-  expect((await asked('interrupt', 'inst/search')).stderr).toContain('has no job that runs (phase Failed)')
+  expect((await asked('interrupt', 'inst/search')).stderr).toContain('has no running job (phase Failed)')
 
   const paused = await asked('pause', 'inst/search', '--reason', 'a freeze')
-  expect(paused.stdout).toMatch(
-    /^Installation ask-cluster\/search is paused by \S+: no job of it begins\n.*pawl resume/,
-  )
-  expect((await asked('pause', 'inst/search')).stdout).toContain('was paused before: a freeze')
+  expect(paused.stdout).toMatch(/^installation "ask-cluster\/search" is paused by \S+: no job starts\n.*pawl resume/)
+  expect((await asked('pause', 'inst/search')).stdout).toContain('is already paused: a freeze')
   for (const words of [
     ['get', 'inst', '-o', 'wide'],
     ['why', 'inst/search'],
@@ -148,8 +148,8 @@ it('a user interrupts, pauses, resumes and requests jobs, with the name of the u
   // The command shows the ID of the failed job, not of the run that has reported the pause.
   expect((await asked('get', 'inst')).stdout).toContain(failed.status?.jobID)
   expect((await asked('pause', 'di', 'x')).code).not.toBe(0)
-  expect((await asked('resume', 'inst/search')).stdout).toContain('search goes on, by ')
-  expect((await asked('resume', 'inst/search')).stdout).toContain('search is not paused')
+  expect((await asked('resume', 'inst/search')).stdout).toContain('search" is resumed by ')
+  expect((await asked('resume', 'inst/search')).stdout).toContain('search" is not paused')
 
   const reconciled = await asked('reconcile', 'inst/tree', '--reason', 'the image is there', '-o', 'json')
   expect(JSON.parse(reconciled.stdout)).toMatchObject({ asked: 'asked', name: 'tree', why: 'the image is there' })
@@ -165,13 +165,17 @@ it('a user interrupts, pauses, resumes and requests jobs, with the name of the u
 it('pawl delete names the finalizer that blocks a deletion, and removes it with --force', async () => {
   const held = await shown('delete', 'inst/wedged')
   expect(held.code).toBe(3)
-  expect(held.stdout).toMatch(/^ {4}finalizer backup\.example\.org\/keep \(set by \S+\) is for whoever it belongs to/m)
+  expect(held.stdout).toMatch(
+    /^ {4}finalizer "backup\.example\.org\/keep", set by "\S+": the program that set it must remove it/m,
+  )
   expect(held.stdout).toContain('pawl delete installation/wedged -n ask-cluster --force --reason TEXT')
   const forced = await shown('delete', 'inst/wedged', '--force', '--reason', 'the backup is long gone')
-  expect(forced.stdout).toMatch(/wedged lost .*keep\n.*wedged is gone\n$/)
+  expect(forced.stdout).toMatch(/wedged": removed finalizer .*keep\n.*wedged" is deleted\n$/)
   const events = await stage.cluster.list('events', 'v1')
   expect(events.map(({ message }) => message)).toContainEqual(
-    expect.stringMatching(/ takes all finalizers off, of the object and of all below it: the backup is long gone$/),
+    expect.stringMatching(
+      / removes all finalizers of the object and of all objects below it: the backup is long gone$/,
+    ),
   )
 })
 
@@ -191,7 +195,7 @@ it('pawl doctor reports that all dependencies are healthy, and names each unavai
   )
   const elsewhere = await asked('doctor', '--temporal-address', '127.0.0.1:1', '--cluster', 'other')
   expect(elsewhere.code).toBe(1)
-  expect(elsewhere.stdout).toMatch(/^bridge +bad +none has ever followed a kind of cluster other/m)
+  expect(elsewhere.stdout).toMatch(/^bridge +bad +no bridge has ever followed cluster "other"/m)
   expect(elsewhere.stdout).toMatch(/^temporal +bad +127\.0\.0\.1:1, namespace default: /m)
 }, 300_000)
 

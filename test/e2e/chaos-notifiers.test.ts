@@ -143,7 +143,7 @@ describe('the notifiers of Disruptions', () => {
       return failed.filter((message) => message.startsWith('notifier http') && !message.includes('NoTargetsFound'))
     }
     const why = (reason: string) =>
-      `notifier http (http) could not be told of ${reason}, and is not any more: http at ${new URL(receiver.url).host} answers 503; expected 2xx`
+      `notifier http (http): the notification of ${reason} failed, and Pawl does not retry it: http at ${new URL(receiver.url).host} answers 503; expected 2xx`
     const all = ['ChaosPodCreated', 'Created']
     await vi.waitFor(async () => expect((await failed()).sort()).toEqual(all.map(why)), PATIENT)
     expect(reasonsOf(made)).toEqual(all)

@@ -44,7 +44,7 @@ describe('a Disruption', () => {
     await vi.waitFor(async () => expect((await told()).sort()).toEqual([warning, restarts]), PATIENT)
     const onPod = async () => (await shop().events('Pod', name)).map(({ reason, message }) => [reason, message]).sort()
     const disrupted = ['Disrupted', expect.stringContaining(name) as string]
-    const target = `target of disruption ${made.metadata.namespace ?? ''}/${name}:`
+    const target = `target of Disruption ${made.metadata.namespace ?? ''}/${name}:`
     const warnedOn = [
       ['TargetPodContainersInWarningState', `${target} container app: CrashLoopBackOff`],
       ['TargetPodTooManyRestarts', `${target} container app was restarted 3 times`],
@@ -54,13 +54,9 @@ describe('a Disruption', () => {
       targetStates: { [name]: { restarts: { app: 3 }, warnings: ['TargetPodContainersInWarningState'] } },
     })
     await shop().tell('pods', name, { containerStatuses: [{ ...container, state: { running: {} }, restartCount: 3 }] })
-    const recovered = [
-      'Normal',
-      'RecoveredWarningStateInTargetPod',
-      `target ${name}: nothing is wrong with it any more`,
-    ]
+    const recovered = ['Normal', 'RecoveredWarningStateInTargetPod', `target ${name}: the target has recovered`]
     await vi.waitFor(async () => expect((await told()).sort()).toEqual([recovered, warning, restarts]), PATIENT)
-    const well = ['RecoveredWarningStateInTargetPod', `${target} nothing is wrong with it any more`]
+    const well = ['RecoveredWarningStateInTargetPod', `${target} the target has recovered`]
     await vi.waitFor(async () => expect(await onPod()).toEqual([disrupted, well, ...warnedOn]), PATIENT)
     await shop().until(name, { targetStates: { [name]: { restarts: { app: 3 } } } })
     await shop().finish(made, kubelet)
@@ -82,7 +78,7 @@ describe('a Disruption', () => {
         .sort()
     const warnings = [
       ['Warning', 'TargetPodInWarningState', 'target probed: FailedMount'],
-      ['Warning', 'TargetPodLivenessProbe', 'target probed: its liveness probe fails'],
+      ['Warning', 'TargetPodLivenessProbe', 'target probed: the liveness probe fails'],
     ]
     await vi.waitFor(async () => expect(await told()).toEqual(warnings), PATIENT)
     const startedAt = new Date(Date.now() + 1000).toISOString()
@@ -90,7 +86,7 @@ describe('a Disruption', () => {
     await shop().tell('pods', 'probed', {
       containerStatuses: [{ ...container, restartCount: 1, state: { running: { startedAt } } }],
     })
-    const recovered = ['Normal', 'RecoveredWarningStateInTargetPod', 'target probed: nothing is wrong with it any more']
+    const recovered = ['Normal', 'RecoveredWarningStateInTargetPod', 'target probed: the target has recovered']
     await vi.waitFor(async () => expect(await told()).toEqual([recovered, ...warnings]), PATIENT)
     await expectWarningsOnly()
     await shop().finish(made, kubelet)

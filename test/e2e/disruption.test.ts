@@ -115,7 +115,7 @@ describe('a Disruption', () => {
       const told = (await shop().events('Disruption', 'cloud')).map(({ message }) => message)
       expect(told).toContainEqual(
         expect.stringMatching(
-          /^spec.network.cloud: cloudProviders.gcp.ipRangesURL at 127.0.0.1:\d+ answers 503, expected 200$/,
+          /^spec.network.cloud: cloudProviders.gcp.ipRangesURL at 127.0.0.1:\d+ answers 503; expected 200$/,
         ),
       )
     }, PATIENT)
@@ -139,7 +139,7 @@ describe('a Disruption', () => {
     await kubelet.simulate(pod!, 'tc qdisc add dev eth0')
     await shop().until('simulated', { injectionStatus: 'Injected', simulatedTargetsCount: 1 })
     expect(await shop().status('simulated')).toMatchObject({
-      message: 'simulated: nothing is disturbed on 1 of 1 targets, because they have no process',
+      message: 'simulated: 1 of 1 targets have no process, so nothing is disturbed there',
     })
     expect(await shop().events('Disruption', 'simulated')).toContainEqual(
       expect.objectContaining({ message: expect.stringContaining('tc qdisc add dev eth0') as string }),
@@ -229,13 +229,13 @@ describe('a Disruption', () => {
     expect(await kubelet.pods(meanwhile)).toEqual([])
     expect(await shop().reasons('Disruption', 'meanwhile')).toContain('EmergencyStop')
     expect((await pawl('status', '-n', 'shop')).stdout).toBe(
-      'namespace shop is stopped: too many alerts (admin); lift it: pawl chaos resume -n shop\nno disruptions in namespace shop\n',
+      'namespace shop is stopped: too many alerts (admin); to lift the stop, run: pawl chaos resume -n shop\nno disruptions in namespace shop\n',
     )
     expect(await pawl('resume', '-n', 'shop')).toMatchObject({
       code: 0,
       stderr: '',
       stdout:
-        'namespace shop goes on, by admin: disruptions may be made again (it was stopped: too many alerts (admin))\n',
+        'namespace shop is resumed by admin: Disruptions may be created again (it was stopped: too many alerts (admin))\n',
     })
     const after = await shop().disrupt('lifted', { selector: { app: 'stopped' }, count: 1, network: { drop: 30 } })
     await kubelet.untilPods(after, 1)
@@ -251,7 +251,9 @@ describe('a Disruption', () => {
     expect(await pawl('stop', '--all', '--timeout', '1ms')).toMatchObject({
       code: 4,
       stderr: '',
-      stdout: expect.stringMatching(/^shop\/jammed (?:is being undone still|was not told to end yet): /m) as string,
+      stdout: expect.stringMatching(
+        /^shop\/jammed (?:the clean-up is not finished|no worker has started its clean-up); /m,
+      ) as string,
     })
     await kubelet.exit(pod!, 1)
     await shop().until('jammed', { isStuckOnRemoval: true })
@@ -267,24 +269,24 @@ describe('a Disruption', () => {
     expect(first).toBe('the cluster was stopped before: by admin')
     const { name } = pod!.metadata
     expect(lines).toEqual([
-      'shop/jammed is stuck: what its chaos pods did could not be undone',
-      `  network-disruption on jammed-1: undo it by hand; what was tried: kubectl -n ${DISTURBERS} logs ${name}`,
+      'shop/jammed is stuck: its chaos pods could not clean up',
+      `  network-disruption on jammed-1: undo the changes by hand; their log: kubectl -n ${DISTURBERS} logs ${name}`,
       `    then: ${removeFinalizerCommand(DISTURBERS, name)}`,
-      'let them be made again: pawl chaos resume --all',
+      'to allow Disruptions again, run: pawl chaos resume --all',
     ])
     expect((await pawl('resume', '-n', 'shop')).stdout).toBe(
-      'namespace shop was not stopped\nthe whole cluster is stopped still: by admin; lift that: pawl chaos resume --all\n',
+      'namespace shop was not stopped\nthe whole cluster is still stopped: by admin; to lift that stop, run: pawl chaos resume --all\n',
     )
     await kubelet.release(pod!)
     await kubelet.bury(pod!)
     await shop().gone('jammed')
     expect(await pawl('stop', '--all')).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining('\nnothing was disturbed\n') as string,
+      stdout: expect.stringContaining('\nno Disruption existed\n') as string,
     })
     expect(await pawl('resume', '--all')).toMatchObject({ code: 0 })
     expect((await pawl('status', '--all')).stdout).toBe(
-      'no emergency stop holds in the cluster\nno disruptions in the cluster\n',
+      'the cluster has no emergency stop\nno disruptions in the cluster\n',
     )
   })
 

@@ -115,7 +115,7 @@ describe.concurrent('an unknown phase', () => {
     expect(failed.status).toMatchObject({ phase: 'Failed' })
     expect((await cluster.get(plural, name))?.status?.lastError).toMatchObject({
       reason: 'UnknownPhase',
-      message: expect.stringContaining(`status.phase is "${phase}"; expected one of Init, `) as string,
+      message: expect.stringContaining(`status.phase: found "${phase}"; expected one of Init, `) as string,
     })
   })
 })

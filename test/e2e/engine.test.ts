@@ -188,7 +188,7 @@ describe('an invalid job ID that a user writes into a status', () => {
       await pawl.waitUntilSettled(patched)
       await expect
         .poll(() => refusalsOf(patched))
-        .toEqual([expect.stringMatching(/^status.jobID is not a job ID.*expected a text of at most 128 bytes/)])
+        .toEqual([expect.stringMatching(/^status.jobID is invalid.*expected at most 128 bytes/)])
       expect(await pawl.jobs(patched)).toEqual([])
       expect(await cluster.get(plural, name)).toMatchObject({ status: patched.status })
     }

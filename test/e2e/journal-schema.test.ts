@@ -68,7 +68,7 @@ describe('the check of the journal schema', () => {
   it('fails when a newer build has migrated the journal and requires its new migration', async () => {
     const newest = (await migrateUp(test.url)).at(-1) ?? ''
     await migrateFurther('9999_from_the_future')
-    const refusal = `processes have to know migration 9999_from_the_future; found a Pawl that knows them up to ${newest}`
+    const refusal = `requires migration 9999_from_the_future; this Pawl knows the migrations up to ${newest}`
     await expect(readSchema(test.db)).rejects.toThrow(refusal)
     await expect(migrateUp(test.url)).rejects.toThrow(refusal)
   })
@@ -91,6 +91,6 @@ describe.each(['bridge', 'worker'] as const)('a %s', { timeout: 200_000 }, (part
     const { child, log } = await start(part)
     const [code] = (await once(child, 'exit')) as [number]
     expect(code).toBe(1)
-    expect(log()).toContain('expected a newer one')
+    expect(log()).toContain('upgrade this process')
   })
 })

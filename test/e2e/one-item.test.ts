@@ -161,7 +161,7 @@ describe.concurrent('an item that a user selects by its name in the blueprint', 
     expect(await person('retry', 'inst', 'named', 'good', 'db')).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: expect.stringContaining("has no item 'db', expected one of part/db, bad, good\n") as unknown,
+      stderr: expect.stringContaining('item "db" does not exist; expected part/db, bad, good\n') as unknown,
     })
     const flags = ['--kubeconfig', stage.servers.kubeconfigPath, '-n', 'one-item']
     const complete = async () => (await run('__complete', '--', 'skip', ...flags, 'inst/named', '')).stdout
@@ -171,7 +171,7 @@ describe.concurrent('an item that a user selects by its name in the blueprint', 
     const retried = await person('retry', 'exec/named', 'good', '--reason', 'to see')
     expect(retried).toMatchObject({ code: 0, stderr: '' })
     expect(retried.stdout).toMatch(
-      /^a job of DeployItem one-item\/named-good-\w+ alone was asked for by \S+; it begins /,
+      /^deployitem "one-item\/named-good-\w+": \S+ requested a job of this item alone; it starts /,
     )
     expect(retried.stdout).toMatch(/ pawl reconcile installation\/named -n one-item\n$/)
     await cluster.waitUntilItems('named', ['good'], (one) => {

@@ -57,7 +57,7 @@ describe('the App example with its generated roles', () => {
     expect(address).toBe('80 8080')
     const events = ['events', '--field-selector=reason=RolledOut', '-o=jsonpath={.items[*].type} {.items[*].message}']
     await vi.waitFor(
-      async () => expect(await kubectl('get', ...events)).toBe('Normal 2 of 2 Pods are as wanted and ready'),
+      async () => expect(await kubectl('get', ...events)).toBe('Normal 2 of 2 Pods are up to date and ready'),
       { timeout: 60_000, interval: 300 },
     )
   })

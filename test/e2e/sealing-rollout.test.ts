@@ -1,5 +1,5 @@
 // Tests users who enable the encryption of payloads while jobs run, one worker after another: in the two steps of
-// docs/guides/secure-connections.md, and in one step, which users should avoid. No job is lost in either case; in two steps no job
+// docs/guides/secure.md, and in one step, which users should avoid. No job is lost in either case; in two steps no job
 // restarts.
 
 import { randomBytes } from 'node:crypto'

@@ -105,7 +105,7 @@ describe('a tenant with a token', () => {
     const findings = JSON.parse(stdout) as readonly { readonly part: string; readonly text: string }[]
     expect(Object.fromEntries(findings.map(({ part, text }) => [part, text]))).toMatchObject({
       api: `pawl api at https://localhost:${port} answers: Pawl ${PAWL_VERSION}`,
-      identity: expect.stringContaining(`it takes you for system:serviceaccount:${ALICE}:tenant, of `) as unknown,
+      identity: expect.stringContaining(`pawl api knows you as "system:serviceaccount:${ALICE}:tenant", in groups `) as unknown,
       cluster: 'it answers for cluster local',
     })
     const refused = await pawl(kubeconfigPath, 'doctor', '-o', 'json', '--api-url', 'https://localhost:1')

@@ -57,11 +57,15 @@ describe('a command that reads the database of the journal', () => {
   })
 
   it.each([
-    [['why', 'inst/other'], 1, 'the journal has no Installation ask-team-a/other in cluster local'],
+    [
+      ['why', 'inst/other'],
+      1,
+      'installation "ask-team-a/other" is not in the journal of cluster "local"; installation "other" exists in namespace "ask-team-b": add -n ask-team-b',
+    ],
     [
       ['trace', 'inst/shop', '--job', 'j9'],
       1,
-      "pawl: Installation ask-team-a/shop has no job 'j9' in the journal, expected one of j1, j0\n",
+      'pawl: installation "ask-team-a/shop": job "j9" is not in the journal; the newest jobs are j1, j0\n',
     ],
     [['diff', 'inst/shop', 'j0', 'j0'], 2, 'expected two jobs'],
   ])('fails for an unknown object or job: %j', async (words, code, message) => {

@@ -62,7 +62,7 @@ describe.skipIf(missing !== undefined)(`an injector in a cluster${because}`, { t
     // No process has this PID (it is beyond the kernel's maximum).
     write(processes, JSON.stringify({ app: 2 ** 22 + 1 }))
     await runs('target', next.id)
-    await injector.says('no process of it is there')
+    await injector.says('has no process')
     expect(networkState(app)).not.toContain('CHAOS-NET')
     write(processes, JSON.stringify({ app: next.pid }))
     await expect.poll(() => networkState(next), { timeout: 60_000 }).toContain('-A CHAOS-NET')

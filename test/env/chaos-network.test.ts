@@ -181,7 +181,7 @@ describe.skipIf(missing !== undefined).concurrent(`a network disruption${because
     expect(existsSync(state) ? (await readdir(state)).filter((name) => name.endsWith('.json')) : []).toEqual([])
     await injector.end()
     const lacking = await one.injected(['--delay', '100', '--dry-run'], LACKING)
-    await lacking.says('dry run: this would not be injected here')
+    await lacking.says('dry run: this machine cannot inject it')
     one.expectUndisrupted()
   })
 
@@ -196,7 +196,7 @@ describe.skipIf(missing !== undefined).concurrent(`a network disruption${because
     inside(app, 'tc', 'qdisc', 'add', 'dev', 'eth0', 'root', 'handle', '7:', 'htb', 'default', '1')
     const shaped = networkState(app)
     const injector = stage.injector(one.args('--bandwidth-limit', '1000'))
-    await injector.says('the bandwidth of eth0 is shaped already, by htb 7:')
+    await injector.says('the interface eth0 already has the queueing discipline htb 7:')
     await injector.end()
     expect(networkState(app)).toBe(shaped)
   })

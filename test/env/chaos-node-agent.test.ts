@@ -74,7 +74,8 @@ describe('a chaos pod on a node without a kubelet', () => {
     )
     await until({ phase: 'Failed', ...terminated({ exitCode: 1, reason: 'Error' }) }, 'chaos-failed')
     await until({ phase: 'Failed', ...terminated({ exitCode: 137, reason: 'Error' }) }, 'chaos-deaf')
-    const message = '--level node: this machine itself would be disturbed, expected --node-level allow'
+    const message =
+      '--level node: it would disturb this machine; start the node agent with --node-level allow to permit it'
     await until({ phase: 'Failed', ...terminated({ exitCode: 128, reason: 'StartError', message }) }, 'chaos-machine')
     expect((await statusOf('chaos-other'))?.phase).toBe('Pending')
     await untilReleased('chaos-never')

@@ -142,7 +142,7 @@ describe.skipIf(missing !== undefined)(`an injector${because}`, { timeout: 120_0
     ['disk-failure', ['--path', '/data'], 'Unsupported: disk-failure needs an eBPF program', undefined],
     ['network-disruption', ['--delay', '10', '--path', '/api'], 'requests are not told apart by HTTP', undefined],
     ['memory-pressure', ['--target-percent', '60'], 'Unsupported: the memory of the target has no limit', undefined],
-    ['cpu-pressure', ['--count', '30%'], 'no control group accounts for the CPU of the target', noGroup],
+    ['cpu-pressure', ['--count', '30%'], 'the target has no control group for CPU', noGroup],
   ])('D12, D16: says why %s is not injected here, is not ready, and ends well', async (kind, flags, why, env) => {
     app = await stage.container({ groups: [stage.group(join(GROUPS, 'memory'), 'app')] })
     const injector = stage.injector(told(kind, ...flags), { env: env?.() ?? {} })

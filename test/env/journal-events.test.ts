@@ -130,7 +130,7 @@ describe('journaling the events of a watch', () => {
   it('rejects an invalid resourceVersion with an error that names the object', async () => {
     const metadata = { name: 'x', namespace: 'ns', uid: 'u', resourceVersion: 'abc' }
     const invalid = { watched: taskKind, type: 'ADDED', object: { ...task({ version: 1 }), metadata } } as const
-    await expect(watch(invalid)).rejects.toThrow('Task ns/x: resourceVersion is "abc", expected a number')
+    await expect(watch(invalid)).rejects.toThrow('Task ns/x: resourceVersion: found "abc"; expected a number')
   })
 })
 
@@ -166,7 +166,7 @@ describe('journaling deletions', () => {
     expect((await outcomes()).slice(2)).toEqual([
       'relist 20 wake: task DELETED',
       'relist 20 stale: newer than the list',
-      'relist 20 stale: the object was never known',
+      'relist 20 stale: the journal does not have the object',
       'relist 5 wake: task ADDED',
     ])
     expect(await object()).toMatchObject({ deleted: false, presumed_deleted: false })
@@ -206,7 +206,10 @@ describe('journaling the answers of writes', () => {
     expect(await wakes()).toMatchObject([{ foreign_event: false }])
     await watch(changed(7))
     expect(await wakes()).toMatchObject([{ foreign_event: true }])
-    expect((await outcomes()).slice(2)).toEqual(['watch 5 stale: version 9 is known', 'watch 7 wake: task MODIFIED'])
+    expect((await outcomes()).slice(2)).toEqual([
+      'watch 5 stale: the journal has version 9',
+      'watch 7 wake: task MODIFIED',
+    ])
     expect(await object()).toMatchObject({ resource_version: 9 })
   })
 })

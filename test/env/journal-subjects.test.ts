@@ -107,7 +107,13 @@ describe('a job row', () => {
     await test.journal({ events: [event] }, unrouted)
     expect(await isOpen()).toBe(true)
     expect(await wakes()).toMatchObject([
-      { controller: 'task', uid: 'u1', name: 'n', may_start: false, cause: 'its job was ended by another hand' },
+      {
+        controller: 'task',
+        uid: 'u1',
+        name: 'n',
+        may_start: false,
+        cause: 'the run of its job was ended from outside',
+      },
     ])
   })
 

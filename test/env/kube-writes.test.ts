@@ -121,7 +121,7 @@ describe('a deletion', () => {
     const write = { ...remove('uid-exec', metadata.resourceVersion), isMeant: () => false } as Write
     expect(await writeAll(stage.deps, WRITER, [write])).toMatchObject([{ result: 'superseded' }])
     expect(stage.api.objects.size).toBe(1)
-    const message = 'the object has changed, and is no longer to be deleted'
+    const message = 'the object has changed since the deletion was decided'
     expect(await actions()).toMatchObject([{ verb: 'delete', error: { message } }])
   })
 

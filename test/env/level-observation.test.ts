@@ -63,7 +63,7 @@ describe('a state of thousands of objects', () => {
   it('fits if a view reduces it; otherwise its fault says how to reduce it', async () => {
     inPages()
     expect(await observe('viewed', { kind, many: true, viewed: true })).toHaveLength(5000)
-    const message = 'expected narrower selectors, or less of each object by pick or view'
+    const message = 'use narrower selectors, or fewer fields by pick or view'
     const fault = { code: 'StatesTooLarge', message: expect.stringContaining(message) as string }
     expect(await faultOf('some', { kind, many: true })).toMatchObject(fault)
     const refresh = { ...base, state: 'some', query: { ...maps, query: { kind, many: true } as const } }
@@ -136,7 +136,7 @@ describe('a single owned state that is selected by labels', () => {
     expect(await faultOf('one', query)).toEqual({
       code: 'StateNotOwned',
       retryable: false,
-      message: 'state one of Shop n/shop: ConfigMap n/a is owned by nobody, expected the Shop',
+      message: 'state one of Shop n/shop: ConfigMap n/a is owned by nobody; expected the Shop',
     })
     expect(await subscriptions()).toEqual(['shop ConfigMap n a'])
     // The state is read a second time after the subscription.

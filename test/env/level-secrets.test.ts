@@ -47,9 +47,9 @@ describe('a value of a Secret', () => {
     const missing = (nonRetryable: boolean, problem: string) => ({
       type: 'SecretNotFound',
       nonRetryable,
-      message: `Secret n/db ${problem}; expected it with the value that is wanted for Shop n/shop`,
+      message: `Secret n/db ${problem}; Shop n/shop needs its value`,
     })
-    await expect(apply(wanted({ url: '' }), { gaps })).rejects.toMatchObject(missing(false, 'is not there'))
+    await expect(apply(wanted({ url: '' }), { gaps })).rejects.toMatchObject(missing(false, 'does not exist'))
     putSecret({})
     const kind = { apiVersion: 'v1', kind: 'Secret', plural: 'secrets', projection: [], hashed: [] }
     stage.configure({ followed: [kind] })

@@ -116,8 +116,8 @@ describe('a state that a pass cannot read', () => {
     const one = { ...list, many: undefined } as unknown as StateQuery
     const found = await observe({ one, mine: { ...named, owned: true }, other: { ...named, name: 'd' } })
     expect(found?.states).toMatchObject({ other: { kind: 'ConfigMap' } })
-    const ambiguous = 'state one of Shop n/shop: found 2 objects of kind ConfigMap, expected one'
-    const notOwned = 'state mine of Shop n/shop: ConfigMap n/a is owned by Shop other, expected the Shop'
+    const ambiguous = 'state one of Shop n/shop: found 2 objects of kind ConfigMap; expected one'
+    const notOwned = 'state mine of Shop n/shop: ConfigMap n/a is owned by Shop other; expected the Shop'
     expect(found?.unreadable).toEqual({
       one: { code: 'AmbiguousState', message: ambiguous, retryable: false },
       mine: { code: 'StateNotOwned', message: notOwned, retryable: false },
@@ -153,7 +153,7 @@ describe('a state that a pass cannot read', () => {
     const found = await observe({ named, list, second: { ...named, name: 'b' } })
     expect(Object.keys(found?.states ?? {})).toEqual(['named', 'second'])
     const message =
-      'state list of Shop n/shop has 2 objects of 1561 kB together; an object and its states have room for 1500 kB: expected narrower selectors, or less of each object by pick or view'
+      'state list of Shop n/shop has 2 objects of 1561 kB together; the object and its states may have at most 1500 kB together; use narrower selectors, or fewer fields by pick or view'
     expect(found?.unreadable).toEqual({ list: { code: 'StatesTooLarge', retryable: false, message } })
   })
 
@@ -172,7 +172,8 @@ describe('a state that a pass cannot read', () => {
     await expect(observe({ named })).rejects.toMatchObject({
       type: 'StatesTooLarge',
       nonRetryable: true,
-      message: 'Shop n/shop has 1801 kB; an object and its states have room for 1500 kB: expected less in it',
+      message:
+        'Shop n/shop has 1801 kB; the object and its states may have at most 1500 kB together; use a smaller object',
     })
   })
 })

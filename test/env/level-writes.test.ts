@@ -187,7 +187,7 @@ describe('an object that is only created', () => {
 
   it('is a retryable fault after other writers have created and deleted it 3 times', async () => {
     heldFor(100)
-    const message = 'ConfigMap n/a was made and removed by others 3 times while it was created'
+    const message = 'ConfigMap n/a: other clients created and deleted the object during 3 attempts; it was not created'
     await expect(create({ key: 'ours' })).rejects.toMatchObject({ type: 'Conflict', nonRetryable: false, message })
     expect(writes()).toHaveLength(3)
   })
@@ -208,7 +208,7 @@ describe('an object in the way', () => {
   it('is a retryable fault if the worker does not follow its kind, because no event would wake the target', async () => {
     stage.configure({ followed: [] })
     putMap({ key: 'theirs' }, foreign)
-    const message = 'ConfigMap n/a is owned by Shop other; expected nobody, or Shop n/shop'
+    const message = 'ConfigMap n/a: found owner Shop other; expected no owner, or Shop n/shop'
     const fault = { type: 'OwnedByAnother', nonRetryable: false, message }
     await expect(apply(wanted({ key: 'ours' }))).rejects.toMatchObject(fault)
     expect([await subscriptions(), writes()]).toEqual([[], []])

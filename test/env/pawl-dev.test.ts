@@ -39,7 +39,7 @@ describe.concurrent('pawl dev, detached, with a data folder', { timeout: 300_000
     await asksByToken(first)
     await kubectl(dataDir, 'create', 'configmap', 'kept', '--from-literal=key=value')
     expect(await readableByOthers(dataDir)).toEqual([])
-    await expect(pawl('dev', '--data-dir', dataDir)).rejects.toThrow(/is in use by process \d+, expected none/)
+    await expect(pawl('dev', '--data-dir', dataDir)).rejects.toThrow(/is in use by process \d+; expected none/)
 
     await pawl('dev', 'stop', '--data-dir', dataDir)
     expect(status(dataDir)).toMatchObject({ up: false, parts: [] })
@@ -87,7 +87,7 @@ describe.concurrent('pawl dev in the foreground, ephemeral', { timeout: 300_000 
     const dataDir = await folder(context)
     await run('touch', [join(dataDir, 'thesis.txt')])
     await expect(pawl('dev', '--ephemeral', '--data-dir', dataDir)).rejects.toThrow(
-      'is not empty, expected an empty or a new one',
+      'is not empty; expected an empty or a new one',
     )
     expect(await readdir(dataDir)).toEqual(['thesis.txt'])
   })
@@ -97,7 +97,7 @@ describe.concurrent('pawl dev in the foreground, ephemeral', { timeout: 300_000 
     const wrong = configFile(elsewhere, { injector: { chaosNamespace: 'No' } })
     const flags = ['--wings', 'landscaper,chaos', '--chaos-config', wrong]
     await expect(pawl('dev', '--detach', '--data-dir', dataDir, ...flags)).rejects.toThrow(
-      `--chaos-config ${wrong}: injector.chaosNamespace: found "No", expected the name of a namespace`,
+      `--chaos-config ${wrong}: injector.chaosNamespace: found "No"; expected the name of a namespace`,
     )
     expect(await readdir(dataDir)).toEqual([])
   })

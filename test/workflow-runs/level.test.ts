@@ -135,7 +135,7 @@ describe('a run in level mode', () => {
       await world.reached('settle')
       expect(world.settled).toMatchObject([{ againMs: 0, attempt: 0, fault: { reason: 'Changed' } }])
     }
-    expect(acting.settled[0]?.fault?.message).toBe('ConfigMap n/one changed since Gadget g was looked at')
+    expect(acting.settled[0]?.fault?.message).toBe('ConfigMap n/one has changed since the pass of Gadget g observed it')
     removing.removal = 'removed'
     await removing.wake()
     expect(await removing.run.result()).toBe('Converged')
@@ -197,12 +197,12 @@ describe('a run in level mode', () => {
     [
       'OtherNamespace',
       { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'other' },
-      'ConfigMap other/made is written for Gadget n/g; expected the same namespace, or this one in `writes` of controller gadget',
+      'ConfigMap other/made: found another namespace than that of Gadget n/g; use the same namespace, or add this one to `writes` of controller gadget',
     ],
     [
       'UndeclaredWrite',
       { apiVersion: 'v1', kind: 'Pod' },
-      'Pod n/made is written; expected v1/Pod in `writes` of controller gadget',
+      'Pod n/made: controller gadget does not declare writes of this kind; add v1/Pod to `writes`',
     ],
     ['UnknownKind', { apiVersion: 'example.com/v1', kind: 'Goose' }, ''],
     // Neither sent nor stored in the history.

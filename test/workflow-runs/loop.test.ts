@@ -175,7 +175,7 @@ describe('a job', () => {
     const world = await start({ settles: ['superseded'] })
     expect(await failureOf(world.run)).toMatchObject({
       type: 'Superseded',
-      message: 'job job was taken over while it ran',
+      message: 'another run continues job job',
     })
     expect(world.log).toEqual(['observe 1', 'prepare 1', 'work 1', 'settle 1 Succeeded', 'end Superseded'])
   })

@@ -13,7 +13,7 @@ export type JsonObject = Readonly<Record<string, unknown>>
 /** @throws BadQuestion */
 export function inputOf(value: unknown): Input {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new BadQuestion(`the body is ${shapeOf(value)}, expected a JSON object`)
+    throw new BadQuestion(`the body is ${shapeOf(value)}; expected a JSON object`)
   return new Input(value as JsonObject)
 }
 
@@ -76,7 +76,7 @@ export class Input {
   }
 
   #wrong(field: string, expected: string): never {
-    throw new BadQuestion(`${field} is ${shapeOf(this.#at(field))}, expected ${expected}`)
+    throw new BadQuestion(`${field} is ${shapeOf(this.#at(field))}; expected ${expected}`)
   }
 }
 

@@ -163,7 +163,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new BadQuestion('the body is no JSON, expected an object')
+    throw new BadQuestion('the body is no JSON; expected an object')
   }
 }
 

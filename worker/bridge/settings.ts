@@ -5,7 +5,7 @@ import { type FlagTable, type GivenFlags, joinFlagTables, readFlags } from '../s
 import { HEALTH_FLAGS, healthSettings, type HealthSettings } from '../server/health-report.ts'
 import { newLeaseOwner, readSharedSettings, type SharedSettings } from '../server/shared-settings.ts'
 import { SWITCH_FLAGS } from '../server/registry.ts'
-import { readWingFlags } from '../server/wings.ts'
+import { DEFAULT_WINGS_TEXT, readWingFlags } from '../server/wings.ts'
 
 export interface ReflectorSettings {
   /** The lease duration of leader election; it is renewed three times as often. */
@@ -59,8 +59,8 @@ const OWN_FLAGS = {
   wings: {
     takes: '<names>',
     reads: 'text',
-    default: 'all',
-    text: 'follow the kinds of these wings only, such as landscaper, or none',
+    default: DEFAULT_WINGS_TEXT,
+    text: 'follow the kinds of these wings, such as landscaper,chaos, or none',
   },
   controllers: {
     takes: '<files>',

@@ -43,7 +43,7 @@ export function apiAddressOf(
 ): ApiAddress | undefined {
   const [ofUrl, ofService] = sign === '--' ? ['--api-url', '--api-service'] : ['$PAWL_API_URL', '$PAWL_API_SERVICE']
   if (url !== undefined && service !== undefined)
-    throw new UsageError(`found ${ofUrl} beside ${ofService}; expected one of them`)
+    throw new UsageError(`${ofUrl} and ${ofService} exclude each other; set one of them`)
   if (url !== undefined) return { url: checkedUrl(url, ofUrl) }
   return service === undefined ? undefined : serviceIn(service, ofService)
 }
@@ -55,7 +55,7 @@ function checkedUrl(text: string, source: string): string {
   // The message does not contain the URL, which may contain a password.
   if (url === null || !isSafe || url.username !== '' || url.search !== '')
     throw new UsageError(
-      `${source} is no address of pawl api, expected https://HOST, or http:// on the loopback address`,
+      `${source}: the value is not a URL of pawl api; expected https://HOST, or http:// with a loopback address`,
     )
   return url.href.replace(/\/$/, '')
 }
@@ -67,7 +67,7 @@ function serviceIn(text: string, source: string): ApiAddress {
   const [, namespace, name] = SERVICE.exec(text) ?? []
   if (namespace === undefined || name === undefined)
     throw new UsageError(
-      `${source} is '${text.slice(0, 200)}', expected namespace/name of a Service, such as pawl/pawl-api`,
+      `${source}: found "${text.slice(0, 200)}"; expected namespace/name of a Service, such as pawl/pawl-api`,
     )
   return { namespace, name }
 }
@@ -151,7 +151,6 @@ function toUserError(error: KubeError, request: string, place: ApiAddress): Erro
   const text = `${addressText(place)}: ${error.message.replace(request, '')}`
   if (AWAY.has(error.status)) return new ApiUnavailable(text, { cause: error })
   if (error.status === 403) return new ApiForbidden(text, { cause: error })
-  const hint =
-    error.status === 401 ? '; expected a kubeconfig whose user has a token, see docs/reference/commands.md' : ''
+  const hint = error.status === 401 ? '; use a kubeconfig whose user has a token, see docs/reference/commands.md' : ''
   return new Error(`${text}${hint}`, { cause: error })
 }

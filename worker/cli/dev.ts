@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path'
 import { modulePath, readConfig } from '../server/config.ts'
 import { onSignals } from '../server/process.ts'
 import { UsageError } from '../server/usage-error.ts'
-import { DEV_WING_FLAGS, readWingFlags, enabledWings } from '../server/wings.ts'
+import { DEFAULT_WINGS_TEXT, DEV_WING_FLAGS, readWingFlags, enabledWings } from '../server/wings.ts'
 import type { DevOptions } from '../dev.ts'
 import type { GivenFlags } from '../server/flags.ts'
 import { startDetached, stopDetached } from '../dev/detach.ts'
@@ -18,6 +18,7 @@ import { readStatus, type DevStatus } from '../dev/state.ts'
 import type { TemporalStore } from '../dev/servers.ts'
 import { checkControllers } from './process.ts'
 import { DATA_DIR_OPTION, devFolder } from './dev-folder.ts'
+import { suggestedCommand } from './suggestion.ts'
 import { optionsOf, withFlags, foldFlags } from './options.ts'
 import { joined, parseOneOf, parsePort } from './usage.ts'
 
@@ -63,15 +64,19 @@ export function devCommand(): Command {
 
 function devItself(): Command {
   return new Command('dev')
-    .description('start real servers on this machine, and Pawl on them; Ctrl-C stops all')
-    .option('--data-dir <dir>', 'where all state lives (default: dev in the cache folder)')
-    .option('--ephemeral', 'throw the data away at the end; after a failure the logs stay')
-    .option('--detach', 'return when all is ready; stop with: pawl dev stop')
+    .description('start Kubernetes, PostgreSQL, Temporal and Pawl on this machine; Ctrl-C stops all')
+    .option('--data-dir <dir>', 'the folder of all data (default: dev in the cache folder)')
+    .option('--ephemeral', 'delete the data at the end; after a failure the logs stay')
+    .option('--detach', 'run in the background; stop with: pawl dev stop')
     .option('--kubeconfig <file>', 'use this cluster instead of starting one')
     .option('--database-url <url>', 'use this PostgreSQL instead of starting one')
     .option('--temporal-address <host:port>', 'use this Temporal instead of starting one')
     .option(...STORE_OPTION)
-    .option('--wings <names>', 'serve only these wings, such as landscaper, or none (default: all)', joined)
+    .option(
+      '--wings <names>',
+      `serve these wings, such as landscaper,chaos, or none (default: ${DEFAULT_WINGS_TEXT})`,
+      joined,
+    )
     .option('--controllers <files>', 'modules of controllers in level mode to run as well, separated by commas', joined)
     .option('--watch', 'restart bridge, worker, webhook and api when the code of the controllers changes')
     .option('--kubernetes-port <port>', 'port of kube-apiserver (default: a free one, kept)', parsePort)
@@ -84,7 +89,7 @@ function devItself(): Command {
 
 function fetchCommand(): Command {
   return new Command('fetch')
-    .description('get the server binaries that are not there yet, and start nothing')
+    .description('obtain the missing server binaries, and start nothing')
     .option(...STORE_OPTION)
     .addHelpText('after', '\nExamples:\n  pawl dev fetch')
     .action(async (_flags: unknown, command: Command) => {
@@ -99,7 +104,7 @@ function fetchCommand(): Command {
 
 function statusCommand(): Command {
   return new Command('status')
-    .description('show what runs; exit code 0 only when all is up')
+    .description('show the servers; exit code 0 only if all are up')
     .option(...DATA_DIR_OPTION)
     .option('-o, --output <format>', 'text or json', parseOneOf(['text', 'json']), 'text')
     .addHelpText('after', '\nExamples:\n  pawl dev status\n  pawl dev status -o json')
@@ -113,13 +118,13 @@ function statusCommand(): Command {
 
 function stopCommand(): Command {
   return new Command('stop')
-    .description('stop what pawl dev started')
+    .description('stop the servers of pawl dev')
     .option(...DATA_DIR_OPTION)
     .addHelpText('after', '\nExamples:\n  pawl dev stop')
     .action(async (_flags: unknown, command: Command) => {
       const dataDir = await folder(command.optsWithGlobals<{ dataDir?: string }>().dataDir)
       const stopped = await stopDetached(dataDir)
-      process.stdout.write(stopped ? `stopped what ran for ${dataDir}\n` : `nothing runs for ${dataDir}\n`)
+      process.stdout.write(stopped ? `stopped pawl dev for ${dataDir}\n` : `no pawl dev runs for ${dataDir}\n`)
     })
 }
 
@@ -153,24 +158,28 @@ async function dev(flags: DevFlags, given: GivenFlags): Promise<void> {
 /** Checks combinations of flags. Restarts are reported in the terminal, so --watch needs the foreground. */
 function checkWatch({ watch, detach: isDetached, controllers, wings }: DevFlags): void {
   if (wings?.trim() === 'none' && controllers === undefined)
-    throw new UsageError('--wings none leaves no controller to run; expected --controllers with some')
+    throw new UsageError('--wings none runs no controller; add --controllers')
   if (watch !== true) return
-  if (isDetached === true) throw new UsageError('found --watch with --detach, expected one of the two')
-  if (controllers === undefined) throw new UsageError('found --watch without --controllers, expected both')
+  if (isDetached === true) throw new UsageError('--watch and --detach exclude each other; remove one of them')
+  if (controllers === undefined) throw new UsageError('--watch needs --controllers; add it')
 }
 
 async function detach(options: DevOptions): Promise<void> {
   const { prepareFolder, summary } = await import('../dev.ts')
   const dataDir = await prepareFolder(options)
   if ((await readStatus(dataDir)).up)
-    throw new Error(`pawl dev runs already for ${dataDir}, expected it to be stopped; see pawl dev status`)
+    throw new Error(`pawl dev runs already for ${dataDir}; stop it with: ${suggestedCommand(stopOf(dataDir))}`)
   const command = [
     CLI,
     ...process.argv.slice(2).filter((argument) => argument !== '--detach'),
     ...(options.dataDir === undefined ? ['--data-dir', dataDir] : []),
   ]
   const state = await startDetached(dataDir, command, untilReady(options.progress))
-  process.stdout.write(`${summary(state)}\n\nstop it with: pawl dev stop --data-dir ${dataDir}\n`)
+  process.stdout.write(`${summary(state)}\n\nstop it with: ${suggestedCommand(stopOf(dataDir))}\n`)
+}
+
+function stopOf(dataDir: string): string {
+  return `dev stop --data-dir ${dataDir}`
 }
 
 async function foreground(options: DevOptions, abort: AbortController): Promise<void> {
@@ -220,7 +229,7 @@ function storeOf({ temporalStore, databaseUrl, temporalAddress, temporalUiPort }
   }
   const given = Object.entries(others).find(([, value]) => value !== undefined)
   if (temporalStore === 'postgres' && given !== undefined)
-    throw new UsageError(`found --temporal-store postgres with ${given[0]}, expected one of the two`)
+    throw new UsageError(`--temporal-store postgres and ${given[0]} exclude each other; remove one of them`)
   return temporalStore
 }
 
@@ -231,7 +240,7 @@ async function folder(dataDir: string | undefined): Promise<string> {
 function statusText({ dataDir, parts, temporalUi, kubeconfig }: DevStatus): string {
   if (parts.length === 0) {
     const log = join(dataDir, 'logs', 'dev.log')
-    return `nothing runs for ${dataDir}${existsSync(log) ? `; how it ended last time: ${log}` : ''}\n`
+    return `no pawl dev runs for ${dataDir}${existsSync(log) ? `; log of the last one: ${log}` : ''}\n`
   }
   const width = Math.max(...parts.map(({ name }) => name.length))
   const lines = parts.map(

@@ -7,16 +7,19 @@ import { type Config, readConfig } from '../server/config.ts'
 import { readFlags } from '../server/flags.ts'
 import { TEMPORAL_FLAGS, temporalTarget } from '../server/temporal.ts'
 import { UsageError } from '../server/usage-error.ts'
-import { type JournalFlags, findJournal, addJournalFlags } from './query/open-journal.ts'
+import { isSameGroupKind } from '../../workflows/kit/index.ts'
+import { type SteeredKind, steeredKinds } from './steer/open-object.ts'
+import { type JournalFlags, findJournal, addJournalFlags, withJournal } from './query/open-journal.ts'
 import { ansiPaint, plainPaint } from './query/format.ts'
 import { openApi } from './api-place.ts'
 import { apiFindings, journalFindings } from './doctor/journal.ts'
 import { clusterFindings } from './doctor/cluster.ts'
 import { exitCodeOf, type Finding, findingsText } from './doctor/findings.ts'
+import { runWingCheck, WING_CHECKS } from './wing-commands.ts'
 import { optionsOf, withFlags, foldFlags, TEMPORAL_DETAILS } from './options.ts'
 import { namespaceOf } from './kubeconfig.ts'
 import { openUserClient } from './user.ts'
-import { devAddress, EXPECTED_TEMPORAL } from './temporal-address.ts'
+import { devAddress, TEMPORAL_HINT } from './temporal-address.ts'
 import { parseOneOf } from './usage.ts'
 
 const FORMATS = ['text', 'json'] as const
@@ -28,15 +31,19 @@ interface DoctorFlags extends JournalFlags {
 
 export function doctorCommand(): Command {
   const bare = new Command('doctor')
-    .description(
-      'look whether all that Pawl needs is there, answers and lets you in; exit code 1 when something is bad',
-    )
+    .description('check the journal, the API server, Temporal and your permissions; exit code 1 if a check is bad')
     .option('-o, --output <format>', FORMATS.join(', '), parseOneOf(FORMATS), 'text')
     .option('--temporal-address <host:port>', 'Temporal (default: $PAWL_TEMPORAL_ADDRESS, else from pawl dev)')
   const command = withFlags(addJournalFlags(bare), TEMPORAL_FLAGS)
+  for (const { name, summary } of WING_CHECKS) command.option(`--${name}`, `${summary} (-n: in one namespace)`)
   return foldFlags(command, TEMPORAL_DETAILS)
-    .addHelpText('after', '\nExamples:\n  pawl doctor\n  pawl doctor -n team-a -o json')
+    .addHelpText('after', '\nExamples:\n  pawl doctor\n  pawl doctor -n team-a -o json\n  pawl doctor --landscaper')
     .action(async (flags: DoctorFlags) => {
+      const wingCheck = WING_CHECKS.find(({ name }) => command.getOptionValue(name) === true)
+      if (wingCheck !== undefined) {
+        process.exitCode = await runWingCheck(wingCheck.check, flags)
+        return
+      }
       const findings = await examine(flags, optionsOf(command))
       const isColoured = process.stdout.isTTY && process.stdout.hasColors()
       process.stdout.write(
@@ -51,10 +58,13 @@ export function doctorCommand(): Command {
 async function examine(flags: DoctorFlags, given: Readonly<Record<string, string>>): Promise<readonly Finding[]> {
   const config = readConfig()
   const namespace = await namespaceOf(flags, config)
+  const ofItsJournal = await ofJournal(flags, config)
+  const isJournalGood = ofItsJournal.every(({ verdict }) => verdict !== 'bad')
+  const kinds = isJournalGood ? await followedSteeredKinds(flags) : steeredKinds()
   return [
     { part: 'pawl', verdict: 'ok', text: `Node ${process.version}` },
-    ...(await ofJournal(flags, config)),
-    ...(await ofCluster(flags, config, namespace)),
+    ...ofItsJournal,
+    ...(await ofCluster(flags, config, { namespace, kinds })),
     ...(await ofTemporal(flags, config, given)),
   ]
 }
@@ -74,11 +84,21 @@ async function ofJournal(flags: DoctorFlags, config: Config): Promise<readonly F
   }
 }
 
-async function ofCluster(flags: DoctorFlags, config: Config, namespace: string): Promise<readonly Finding[]> {
+/** The kinds that a bridge follows: kinds of wings that are off need no permissions. */
+async function followedSteeredKinds(flags: DoctorFlags): Promise<readonly SteeredKind[]> {
+  const followed = await withJournal(flags, async ({ ownKinds }) => await Promise.resolve(ownKinds))
+  return steeredKinds().filter((kind) => followed.some((one) => isSameGroupKind(one, kind)))
+}
+
+async function ofCluster(
+  flags: DoctorFlags,
+  config: Config,
+  { namespace, kinds }: { readonly namespace: string; readonly kinds: readonly SteeredKind[] },
+): Promise<readonly Finding[]> {
   try {
     const kube = await openUserClient(flags, config)
     try {
-      return await clusterFindings(kube, namespace)
+      return await clusterFindings(kube, namespace, kinds)
     } finally {
       await kube.close()
     }
@@ -94,7 +114,7 @@ async function ofTemporal(
 ): Promise<readonly Finding[]> {
   const address = flags.temporalAddress ?? config.temporalAddress ?? (await devAddress(flags, config))
   if (address === undefined)
-    return [{ part: 'temporal', verdict: 'skipped', text: `its address is not known; expected ${EXPECTED_TEMPORAL}` }]
+    return [{ part: 'temporal', verdict: 'skipped', text: `the address is unknown; ${TEMPORAL_HINT}` }]
   try {
     const target = temporalTarget(address, readFlags(TEMPORAL_FLAGS, given), config)
     const { temporalFindings } = await import('./doctor/temporal.ts')

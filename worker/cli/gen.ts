@@ -59,7 +59,13 @@ async function genAll({ check, ...flags }: GenFlags, allCommands: () => Promise<
   if (!isCheckout) throw new UsageError('found no checkout of Pawl and no files, expected at least one .cm file')
   const print = (line: string) => process.stdout.write(`${line}\n`)
   // The commands import the registries, so they are loaded after `gen` has written these.
-  const pages = async () => await (await import('./flag-pages.ts')).flagPages(await allCommands())
+  const pages = async () => {
+    const { KIT_PAGES, kitPages } = await import('../gen/kit-pages.ts')
+    const { flagPages } = await import('./flag-pages.ts')
+    const { metricPage } = await import('./metric-page.ts')
+    const files = [...(await flagPages(await allCommands())), ...(await kitPages(ROOT)), ...metricPage()]
+    return { files: new Map(files), owned: [KIT_PAGES] }
+  }
   const hasPages = existsSync(join(ROOT, 'docs/reference'))
   return await gen({ root: ROOT, check: check ?? false, print, complain, ...(hasPages && { pages }) })
 }

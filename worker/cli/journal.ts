@@ -13,7 +13,7 @@ import {
   journalURL,
 } from './query/open-journal.ts'
 import { foldFlags, TEMPORAL_DETAILS } from './options.ts'
-import { findTemporal, type TemporalAddressFlags, withTemporalFlags, EXPECTED_TEMPORAL } from './temporal-address.ts'
+import { findTemporal, type TemporalAddressFlags, withTemporalFlags, TEMPORAL_HINT } from './temporal-address.ts'
 import { exportedJob, findNamedJob } from './exported-job.ts'
 import {
   violatedRules,
@@ -32,8 +32,8 @@ import { DATA_DIR_OPTION } from './dev-folder.ts'
 
 export function journalCommand(): Command {
   return new Command('journal')
-    .summary('take a job out of the journal, verify it, forget what is old')
-    .description('take a job out of the journal, look whether it is sound, forget what is old')
+    .summary('export a job, verify the journal, delete old rows')
+    .description('export a job of the journal, check the consistency of the journal, delete old rows')
     .addCommand(exportCommand())
     .addCommand(verifyCommand())
     .addCommand(pruneCommand())
@@ -47,7 +47,7 @@ interface ExportFlags extends JournalFlags, TemporalAddressFlags {
 
 function exportCommand(): Command {
   const bare = new Command('export')
-    .description("write a job's run and all that the journal has of it as JSON")
+    .description("write a job's run and all its rows of the journal as JSON")
     .argument('<object and job...>', 'the object, and a job of it (default: the newest)')
     .option('--out <file>', 'the file to write (default: standard output)')
   const command = withTemporalFlags(addJournalFlags(bare))
@@ -64,13 +64,13 @@ function exportCommand(): Command {
       )
       if (exported.history === undefined)
         process.stderr.write(
-          'pawl: the history is not in the file: Temporal has it no more, or nobody said where it is\n',
+          'pawl: warning: the file has no history: Temporal has deleted it, or its address is unknown (--temporal-address)\n',
         )
       if (exported.journal?.cut.length)
-        process.stderr.write(`pawl: not all rows are in the file: ${exported.journal.cut.join(', ')} have more\n`)
+        process.stderr.write(`pawl: warning: the file has only the newest rows of ${exported.journal.cut.join(', ')}\n`)
       const { unseen = 0 } = exported.journal ?? {}
       if (unseen > 0)
-        process.stderr.write(`pawl: ${unseen} rows about objects that you may not see are not in the file\n`)
+        process.stderr.write(`pawl: warning: the file lacks ${unseen} rows about objects that you may not read\n`)
       const text = `${writeJson(exported)}\n`
       if (flags.out === undefined) process.stdout.write(text)
       else await writeFile(flags.out, text, { mode: 0o600 })
@@ -88,7 +88,7 @@ const MOST_RUNS = 500
 
 function verifyCommand(): Command {
   const bare = new Command('verify')
-    .description('look whether the journal is sound; exit code 1 when rows contradict each other')
+    .description('check the consistency of the journal; exit code 1 if rows contradict each other')
     .option('-o, --output <format>', 'text, json', parseOneOf(['text', 'json'] as const), 'text')
   const command = withTemporalFlags(addJournalFlags(bare))
   return foldFlags(command, TEMPORAL_DETAILS)
@@ -110,12 +110,12 @@ async function verify(asked: JournalSession, target: TemporalTarget | undefined)
   const { events, without } = await sequenceGaps(asked)
   const gaps =
     without === 0
-      ? 'none is missing'
-      : `${without} numbers have none: their transactions did not commit, or retention took them`
+      ? 'no number is missing'
+      : `${without} numbers are missing: their transactions did not commit, or retention deleted the events`
   return [
     ...broken.flatMap(ruleFindings),
     { part: 'rules', verdict: 'ok', text: `${RULES.length - broken.length} of ${RULES.length} hold` },
-    { part: 'numbers', verdict: 'ok', text: `of the newest ${events} events ${gaps}` },
+    { part: 'numbers', verdict: 'ok', text: `newest ${events} events: ${gaps}` },
     ...(await runFindings(asked, target)),
   ]
 }
@@ -123,14 +123,12 @@ async function verify(asked: JournalSession, target: TemporalTarget | undefined)
 function ruleFindings({ name, severity, expected, violations, isTruncated }: ViolatedRule): readonly Finding[] {
   const finding = (text: string): Finding => ({ part: name, verdict: severity, text })
   const findings = violations.map((violation) => finding(`${violation}; expected ${expected}`))
-  return isTruncated ? [...findings, finding('and more')] : findings
+  return isTruncated ? [...findings, finding('further rows violate the same rule')] : findings
 }
 
 async function runFindings(asked: JournalSession, target: TemporalTarget | undefined): Promise<readonly Finding[]> {
   if (target === undefined)
-    return [
-      { part: 'runs', verdict: 'skipped', text: `the address of Temporal is not known; expected ${EXPECTED_TEMPORAL}` },
-    ]
+    return [{ part: 'runs', verdict: 'skipped', text: `the address of Temporal is unknown; ${TEMPORAL_HINT}` }]
   const runs = await openRuns(asked, MOST_RUNS)
   const { missingRuns } = await import('./temporal-runs.ts')
   const missing = await missingRuns(
@@ -139,7 +137,7 @@ async function runFindings(asked: JournalSession, target: TemporalTarget | undef
   )
   const lost = runs.flatMap(({ workflowID, description }): Finding[] => {
     const state = missing.get(workflowID)
-    const text = `${description}: open, its run is ${state ?? ''}; expected it to run, or to be found lost by a worker`
+    const text = `${description}: the job is open, but its run is ${state ?? ''}; a running worker closes the job as lost`
     return state === undefined ? [] : [{ part: 'runs', verdict: 'bad', text }]
   })
   const text = `${runs.length - lost.length} of ${runs.length} open jobs have a run in Temporal`
@@ -158,11 +156,11 @@ interface PruneFlags extends Pick<JournalFlags, 'databaseUrl' | 'dataDir'> {
 function pruneCommand(): Command {
   return new Command('prune')
     .description(
-      'delete old events, jobs and deleted objects that open jobs do not need; without --yes it only reports',
+      'delete old events, jobs and deleted objects that open jobs do not need; without --yes only report them',
     )
     .option('--before <time>', 'remove data that ended before this time, such as 2026-02-03T00:00:00Z')
     .option('--keep <duration>', 'keep data of this period, such as 7d or 36h')
-    .option('--yes', 'do it')
+    .option('--yes', 'delete the rows')
     .option('-o, --output <format>', 'text, json', parseOneOf(['text', 'json'] as const), 'text')
     .option('--database-url <url>', 'PostgreSQL of the journal (default: $PAWL_DATABASE_URL, else from pawl dev)')
     .option(...DATA_DIR_OPTION)
@@ -181,9 +179,7 @@ function pruneCommand(): Command {
           const now = new Date()
           const done = await pruneJournal(db, now.getTime() - before.getTime(), now)
           if (done === undefined)
-            throw new Error(
-              'another process prunes the journal, expected none: a bridge does it once an hour; try again',
-            )
+            throw new Error('another process prunes the journal (each bridge does so once an hour); try again')
         }
         process.stdout.write(
           flags.output === 'json'
@@ -201,10 +197,14 @@ const DAY_MS = 86_400_000
 /** @throws UsageError unless exactly one of both is a time in the past. */
 export function beforeOf({ before, keep }: Pick<PruneFlags, 'before' | 'keep'>, now: Date): Date {
   if ((before === undefined) === (keep === undefined))
-    throw new UsageError(`found ${before === undefined ? 'neither' : 'both'}, expected --before or --keep`)
+    throw new UsageError(
+      before === undefined ? '--before or --keep is missing' : '--before and --keep exclude each other',
+    )
   const time = keep === undefined ? Date.parse(before ?? '') : now.getTime() - keptMs(keep)
-  if (Number.isNaN(time)) throw new UsageError(`--before is '${before ?? ''}', expected a time such as 2026-02-03`)
-  if (time > now.getTime()) throw new UsageError(`--before is '${before ?? ''}', expected a time that is over`)
+  if (Number.isNaN(time))
+    throw new UsageError(`--before: "${before ?? ''}" is not a time; expected for example 2026-02-03`)
+  if (time > now.getTime())
+    throw new UsageError(`--before: "${before ?? ''}" is in the future; expected a time in the past`)
   return new Date(time)
 }
 
@@ -218,18 +218,18 @@ export function durationMs(flag: string, text: string): number {
   if (days !== null) return Number(days[1]) * DAY_MS
   const violations = parseDuration(text)
   if (typeof violations === 'number') return violations
-  throw new UsageError(`${flag} is '${text}', expected a duration such as 7d or 36h`)
+  throw new UsageError(`${flag}: "${text}" is not a duration; expected for example 7d or 36h`)
 }
 
 function prunableText({ before, partitions, rows, ended }: PruningPreview, isDone: boolean): string {
-  const [days, drop, remains] = isDone ? ['were', 'dropped', 'lost'] : ['are', 'would be dropped', 'would lose']
+  const [drop, remains] = isDone ? ['dropped', 'lost'] : ['would be dropped', 'would lose']
   const lines = partitions.map(({ name, events, isWhole }) =>
-    isWhole ? `${name}: ${drop}, ${events} events` : `${name}: ${remains} ${events} events; something needs the others`,
+    isWhole ? `${name}: ${drop}, ${events} events` : `${name}: ${remains} ${events} events; open jobs need the others`,
   )
-  const others = Object.entries({ 'events of no day': rows, ...ended }).filter(([, count]) => count > 0)
-  const left = others.map(([table, count]) => `${table}: ${count} rows ${isDone ? 'went' : 'would go'}`)
-  const nothing = lines.length + left.length === 0 ? [`nothing that was over before ${before.toISOString()}`] : []
+  const others = Object.entries({ 'events without a partition': rows, ...ended }).filter(([, count]) => count > 0)
+  const left = others.map(([table, count]) => `${table}: ${count} rows ${isDone ? 'deleted' : 'would be deleted'}`)
+  const nothing = lines.length + left.length === 0 ? [`no rows ended before ${before.toISOString()}`] : []
   const hint =
-    isDone || nothing.length > 0 ? [] : [`These ${days} over before ${before.toISOString()}. To do it: --yes`]
+    isDone || nothing.length > 0 ? [] : [`these rows ended before ${before.toISOString()}; add --yes to delete them`]
   return [...lines, ...left, ...nothing, ...hint].map((line) => `${line}\n`).join('')
 }

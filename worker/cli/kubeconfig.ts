@@ -6,6 +6,7 @@ import { delimiter, dirname, join, resolve } from 'node:path'
 
 import type { Config } from '../server/config.ts'
 import { UsageError } from '../server/usage-error.ts'
+import { expectedName } from './suggestion.ts'
 import { isFields } from '../../workflows/kit/index.ts'
 
 export interface ContextFlags {
@@ -55,8 +56,8 @@ export async function readKubeconfigs(
 
 async function readKubeconfig(file: string): Promise<unknown> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    const { code = 'it cannot be read' } = error as { readonly code?: string }
-    throw new UsageError(`--kubeconfig is '${file}', found no file there (${code}), expected a kubeconfig`)
+    const { code = 'unknown error' } = error as { readonly code?: string }
+    throw new UsageError(`--kubeconfig: file "${file}" cannot be read (${code})`)
   })
   return await parsed(file, text)
 }
@@ -67,7 +68,7 @@ async function parsed(file: string, text: string): Promise<unknown> {
     return readYaml(text, { limits: FILE_LIMITS })
   } catch {
     // The parser's message quotes the file, which may contain a key.
-    throw new UsageError(`the kubeconfig ${file} is no YAML, expected a kubeconfig`)
+    throw new UsageError(`kubeconfig "${file}" is not valid YAML`)
   }
 }
 
@@ -112,7 +113,10 @@ function contextIn(files: readonly unknown[], contextName: string | undefined): 
   const context = contexts.find(({ name }) => name === current)
   if (context === undefined && contextName !== undefined)
     throw new UsageError(
-      `no context is called '${contextName}', expected one of ${contexts.map(({ name }) => name).join(', ') || 'none'}`,
+      `context "${contextName}" does not exist in the kubeconfig; ${expectedName(
+        contextName,
+        contexts.map(({ name }) => name),
+      )}`,
     )
   return context
 }
@@ -125,8 +129,12 @@ export function kubeconfigText(files: readonly KubeconfigFile[], contextName: st
   const contents = files.map(({ content }) => content)
   const context = contextIn(contents, contextName)
   if (context === undefined) {
-    const found = files.length === 0 ? 'no kubeconfig' : `none in ${files.map(({ path }) => path).join(', ')}`
-    throw new UsageError(`found ${found}; expected one with a current context, by --kubeconfig or $KUBECONFIG`)
+    const paths = files.map(({ path }) => `"${path}"`).join(', ')
+    throw new UsageError(
+      files.length === 0
+        ? 'no kubeconfig was found; run the export lines that pawl dev printed, or pass --kubeconfig or --data-dir'
+        : `kubeconfig ${paths}: current-context is missing or names no context; pass --context`,
+    )
   }
   const whole = files.map(({ path, content }) => absolute(content, dirname(resolve(path))))
   const all = (list: string) => whole.flatMap((one) => (Array.isArray(one[list]) ? (one[list] as unknown[]) : []))

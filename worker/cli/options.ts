@@ -59,12 +59,12 @@ export const LOCATION_FLAGS = [
 export function foldFlags(command: Command, rareFlags: readonly string[]): Command {
   const options = rareFlags.map((name) => {
     const option = command.options.find(({ long }) => long === `--${name}`)
-    if (option === undefined) throw new Error(`pawl ${command.name()} has no --${name} to take out of its help`)
+    if (option === undefined) throw new Error(`pawl ${command.name()} has no --${name} to hide in its help`)
     return option.hideHelp()
   })
   const [first] = rareFlags
   return command
-    .option('--help-all', `display help with ${options.length} flags more, such as --${first ?? ''}`)
+    .option('--help-all', `display help with ${options.length} further flags, such as --${first ?? ''}`)
     .on('option:help-all', () => {
       for (const option of options) option.hideHelp(false)
       command.help()

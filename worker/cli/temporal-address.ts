@@ -5,7 +5,7 @@ import type { Command } from 'commander'
 import { type Config, readConfig } from '../server/config.ts'
 import { readFlags } from '../server/flags.ts'
 import { TEMPORAL_FLAGS, temporalTarget, type TemporalTarget } from '../server/temporal.ts'
-import { type DevFlags, findDev } from './dev-folder.ts'
+import { DEV_HINT, type DevFlags, findDev } from './dev-folder.ts'
 import { optionsOf, withFlags } from './options.ts'
 import { UsageError } from '../server/usage-error.ts'
 
@@ -13,9 +13,8 @@ export interface TemporalAddressFlags extends DevFlags {
   readonly temporalAddress?: string
 }
 
-/** Used in messages when no address is found. */
-export const EXPECTED_TEMPORAL =
-  '--temporal-address, $PAWL_TEMPORAL_ADDRESS, or a pawl dev that runs: by the $KUBECONFIG that it has written, or by --data-dir'
+/** The hint for users when no address is found. */
+export const TEMPORAL_HINT = `${DEV_HINT}, or pass --data-dir or --temporal-address`
 
 export function withTemporalFlags(command: Command): Command {
   const flag = '--temporal-address <host:port>'
@@ -78,7 +77,7 @@ export function pageAt(
 ): string {
   const url = URL.parse(base)
   if (url === null || !/^https?:$/.test(url.protocol))
-    throw new UsageError(`--temporal-ui has '${base}', expected an address such as http://127.0.0.1:8233`)
+    throw new UsageError(`--temporal-ui: "${base}" is not a URL; expected for example http://127.0.0.1:8233`)
   const segments = ['namespaces', namespace, 'workflows', workflowID, runID, 'history'].map(encodeURIComponent)
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}/${segments.join('/')}`
 }

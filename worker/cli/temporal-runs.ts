@@ -146,7 +146,7 @@ async function connected<Answer>(
 async function connect(target: TemporalTarget): Promise<Connection> {
   return await Connection.connect({ ...connectionOptions(target), connectTimeout: MOST_MS }).catch((error: unknown) => {
     const what = error instanceof Error ? error.message : String(error)
-    throw new Error(`${target.address}: ${what}; expected a Temporal that takes you`)
+    throw new Error(`Temporal at ${target.address}: ${what}; check --temporal-address and the credentials`)
   })
 }
 

@@ -3,6 +3,7 @@
 import { CommanderError, InvalidArgumentError, type Command } from 'commander'
 
 import { UsageError } from '../server/usage-error.ts'
+import { similarName, suggestedCommand } from './suggestion.ts'
 
 /**
  * Parses the arguments and runs the command.
@@ -32,7 +33,7 @@ export async function runProgram(program: Command, argv: readonly string[]): Pro
 export function parsePort(text: string): number {
   const port = Number(text)
   if (/^\d{1,5}$/.test(text) && port >= 1 && port <= 65535) return port
-  throw new InvalidArgumentError(`found '${text}', expected a port from 1 to 65535.`)
+  throw new InvalidArgumentError(`found "${text}"; expected a port from 1 to 65535`)
 }
 
 /** Parser of an option that may be given several times: its values, separated by commas. */
@@ -45,24 +46,49 @@ export function parseOneOf<Value extends string>(values: readonly Value[]): (tex
   return (text) => {
     const found = values.find((value) => value === text)
     if (found !== undefined) return found
-    throw new InvalidArgumentError(`found '${text}', expected one of ${values.join(', ')}.`)
+    throw new InvalidArgumentError(`found "${text}"; expected one of ${values.join(', ')}`)
   }
 }
 
+const INVALID = /^option '(?:-\w, )?(\S+).*' argument '.*' is invalid\. (.*)$/
+const UNKNOWN = /^unknown (option|command) '(.*)'$/s
+
+/** Commander's message in Pawl's form, with a suggestion for an unknown option or command. */
 function explain(command: Command, text: string): string {
   const found =
     text
       .trim()
       .replace(/^error: /, '')
       .split('\n', 1)[0] ?? ''
-  const options = command.options.map((option) => option.long ?? option.short ?? '').filter((name) => name !== '')
-  const commands = command.commands.map((child) => child.name())
-  if (found.startsWith('unknown option'))
-    return `${found} of '${path(command)}', expected one of ${[...options, '--help'].join(', ')}`
-  if (found.startsWith('unknown command'))
-    return `${found} of '${path(command)}', expected one of ${commands.join(', ')}`
-  if (found.startsWith('too many arguments')) return `${found}; see '${path(command)} --help'`
-  return found
+  const name = path(command)
+  const [, what, unknown = ''] = UNKNOWN.exec(found) ?? []
+  if (what === 'option') {
+    const known = command.options.flatMap(({ long, short }) => long ?? short ?? [])
+    return `option "${unknown}" of "${name}" does not exist; ${unknownHint(unknown, known, command)}`
+  }
+  if (what === 'command') {
+    const known = command.commands.map((child) => child.name())
+    return `command "${unknown}" of "${name}" does not exist; ${unknownHint(unknown, known, command)}`
+  }
+  const [, option, problem] = INVALID.exec(found) ?? []
+  if (option !== undefined && problem !== undefined) return `${name}: ${option}: ${problem}`
+  const isMistake = /^(?:too many arguments|missing required argument)/.test(found)
+  return isMistake ? `${name}: ${found}; see ${suggestedCommand(helpOf(command))}` : found
+}
+
+const MAX_LISTED = 6
+
+function unknownHint(unknown: string, known: readonly string[], command: Command): string {
+  const help = suggestedCommand(helpOf(command))
+  const similar = similarName(unknown, known)
+  if (similar !== undefined) return `did you mean "${similar}"?`
+  return known.length > MAX_LISTED ? `see ${help}` : `expected ${known.join(', ')}; see ${help}`
+}
+
+/** The arguments of `pawl` that show the help of the command with all flags. */
+function helpOf(command: Command): string {
+  const all = command.options.some(({ long }) => long === '--help-all') ? '--help-all' : '--help'
+  return `${path(command)} ${all}`.replace(/^pawl /, '')
 }
 
 function path(command: Command): string {

@@ -126,7 +126,7 @@ async function end(stage: Disturbed, file: string, name: string): Promise<void> 
   await kubectl(stage.set, 'delete', '--wait=false', '-f', `examples/chaos/${file}`)
   await follow(stage, name, (object) => object === undefined)
   const { items } = await stage.kube.request<ObjectList>('GET', CHAOS_PODS)
-  if (items.length > 0) throw new Error(`${items.length} chaos pods are left, expected none`)
+  if (items.length > 0) throw new Error(`${items.length} chaos pods are left; expected none`)
 }
 
 async function recovery({ bars, usual }: Disturbed): Promise<number> {

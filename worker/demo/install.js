@@ -17,7 +17,7 @@ export async function install() {
   if (isInstalled()) return
   process.stdout.write('installing packages (npm ci)\n')
   const code = await run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'])
-  if (code !== 0 || !existsSync(node)) throw new Error(`npm ci ended with exit code ${code}, expected 0 and ${node}`)
+  if (code !== 0 || !existsSync(node)) throw new Error(`npm ci ended with exit code ${code}; expected 0 and ${node}`)
 }
 
 /**

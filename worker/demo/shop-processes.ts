@@ -93,7 +93,7 @@ export class ShopProcesses {
     const ended = once(child, 'exit')
     const said = await Promise.race([
       once(createInterface(child.stdout), 'line', { signal: AbortSignal.timeout(LONGEST_START_MS) }),
-      ended.then(([code]) => Promise.reject(new Error(`the shop ended with exit code ${code}, expected it to serve`))),
+      ended.then(([code]) => Promise.reject(new Error(`the shop ended with exit code ${code}; expected it to serve`))),
     ])
     this.#shop = { pid: child.pid ?? 0, port: Number(said[0]), ended }
     return this.#shop

@@ -43,7 +43,7 @@ async function main(keep: boolean): Promise<number> {
     showPlaces(set)
     if (!keep) process.stdout.write('  (until the tour ends; `npm run demo -- --keep` lets them run)\n')
     const results: string[] = [`servers were ready after ${seconds(started)}`]
-    const death = set.ended.then(() => Promise.reject(new Error('the servers ended, expected them to run')))
+    const death = set.ended.then(() => Promise.reject(new Error('the servers ended; expected them to run')))
     await Promise.race([tour({ set, kube, results, ability }), interrupted, death])
     summarise(results)
     if (keep) {
@@ -115,7 +115,7 @@ async function expectPhase(tour: Tour, name: string, phase: string, earlierJob?:
   const tree = await follow(tour, name, (node) => node !== undefined && isFinished(node, earlierJob))
   const found = tree?.status.phase
   if (tree === undefined || found !== phase)
-    throw new Error(`installation ${name} ended as ${found ?? 'gone'}, expected ${phase}`)
+    throw new Error(`installation ${name} ended as ${found ?? 'gone'}; expected ${phase}`)
   tour.results.push(`${name}: ${phase}${earlierJob === undefined ? '' : ' again'} after ${seconds(started)}`)
   return tree
 }
@@ -133,7 +133,7 @@ async function expectGone(tour: Tour, name: string): Promise<void> {
     '-o',
     'name',
   )
-  if (left !== '') throw new Error(`deploy items are left: ${left.trim()}, expected none`)
+  if (left !== '') throw new Error(`deploy items are left: ${left.trim()}; expected none`)
   tour.results.push(`${name}: deleted after ${seconds(started)}, nothing is left`)
 }
 

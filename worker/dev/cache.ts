@@ -81,7 +81,7 @@ export async function findMisfit(path: string, pin: Pin): Promise<string | undef
     const { stdout, stderr } = await run(path, [...(pin.versionArguments ?? ['--version'])], { timeout: 30_000 })
     const found = `${stdout}${stderr}`.trim()
     if (new RegExp(pin.fits).test(found)) return undefined
-    return `is '${found.split('\n', 1)[0] ?? ''}', expected ${pin.version}`
+    return `is '${found.split('\n', 1)[0] ?? ''}'; expected ${pin.version}`
   } catch (error) {
     return `does not run: ${error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error)}`
   }

@@ -30,7 +30,7 @@ const STALL_LIMIT_MS = 30_000
 export async function download(pin: Pin, path: string, onProgress: (percent: number) => void): Promise<void> {
   const { key } = platform()
   if (!pin.download.platforms.includes(key))
-    throw new Error(`no release for ${key}, expected one of ${pin.download.platforms.join(', ')}`)
+    throw new Error(`no release for ${key}; expected one of ${pin.download.platforms.join(', ')}`)
 
   const url = forPlatform(pin.download.url)
   const expected = pin.download.digests?.[key] ?? (await publishedDigest(pin, basename(new URL(url).pathname)))
@@ -39,7 +39,7 @@ export async function download(pin: Pin, path: string, onProgress: (percent: num
     const artefact = join(work, 'artefact')
     await transfer(url, artefact, onProgress)
     const found = await digest(artefact, pin.download.checksums.algorithm)
-    if (found !== expected) throw new Error(`digest of ${url} is ${found}, expected ${expected}`)
+    if (found !== expected) throw new Error(`digest of ${url} is ${found}; expected ${expected}`)
 
     const { member } = pin.download
     if (member !== undefined) await run('tar', ['-xzf', artefact, '-C', work, forPlatform(member)])
@@ -105,7 +105,7 @@ async function request(url: string, signal: AbortSignal): Promise<Response> {
   const timer = setTimeout(() => head.abort(new Error('timeout')), CONNECT_LIMIT_MS)
   try {
     const response = await fetch(url, { signal: AbortSignal.any([signal, head.signal]), redirect: 'follow' })
-    if (!response.ok) throw new Error(`${url} answered ${response.status}, expected 200`)
+    if (!response.ok) throw new Error(`${url} answered ${response.status}; expected 200`)
     return response
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : undefined

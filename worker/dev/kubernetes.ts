@@ -75,7 +75,7 @@ async function freeNodes(access: KubeAccess): Promise<void> {
   const path = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases'
   const { status, body } = await kubeRequest(access, path, 'DELETE')
   if (status !== 200)
-    throw new Error(`leases of nodes were not deleted: ${status}, expected 200: ${body.slice(0, 200)}`)
+    throw new Error(`leases of nodes were not deleted: ${status}; expected 200: ${body.slice(0, 200)}`)
 }
 
 /** The manifests of the simulated nodes; kwok simulates their kubelets. */

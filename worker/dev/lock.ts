@@ -60,7 +60,7 @@ export class LockHeldError extends Error {
   readonly pid: number | undefined
 
   constructor(path: string, pid: number | undefined) {
-    super(`lock ${path} is held by process ${pid ?? 'unknown'}, expected it to be free`)
+    super(`lock ${path} is held by process ${pid ?? 'unknown'}; expected it to be free`)
     this.path = path
     this.pid = pid
   }

@@ -231,7 +231,7 @@ async function postgresIds(): Promise<Ids> {
   await run('useradd', ['--system', '--gid', 'postgres', '--no-create-home', 'postgres'])
   const made = await lookUpIds()
   if (made === undefined)
-    throw new Error('user postgres is not there after useradd, expected it: PostgreSQL refuses to run as root')
+    throw new Error('user postgres is not there after useradd; expected it: PostgreSQL refuses to run as root')
   return made
 }
 

@@ -203,7 +203,7 @@ async function addNodes(
   const deadline = Date.now() + NODES_LIMIT_MS
   while (!(await nodesAreReady(access).catch(() => false))) {
     if (Date.now() > deadline)
-      throw new Error(`simulated nodes are not ready after ${NODES_LIMIT_MS / 1000} s, expected kwok to make them so`)
+      throw new Error(`simulated nodes are not ready after ${NODES_LIMIT_MS / 1000} s; expected kwok to make them so`)
     await sleep(100)
   }
 }

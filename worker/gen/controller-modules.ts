@@ -64,7 +64,7 @@ async function compileAll(options: GenControllersOptions): Promise<readonly Comp
   ] as const) {
     const text = file === undefined ? undefined : await readText(file)
     if (file !== undefined && text === undefined) {
-      complain(`${file}: found no file that can be read, expected ${expected}`)
+      complain(`${file}: found no file that can be read; expected ${expected}`)
       return undefined
     }
     texts.push(text)

@@ -27,7 +27,7 @@ export async function genCrd({ files, out, check, print, complain }: GenCrdOptio
   const documents: string[] = []
   for (const file of files) {
     const found = await kindsOf(file)
-    if (typeof found === 'string') complain(`${file}: ${found}, expected a module that exports kinds (defineKind)`)
+    if (typeof found === 'string') complain(`${file}: ${found}; expected a module that exports kinds (defineKind)`)
     else documents.push(...found.map((kind) => `${header(file)}${crdDocument(kind)}`))
   }
   if (documents.length < files.length) return 2

@@ -63,6 +63,6 @@ async function readSource(path: string): Promise<{ readonly text: string } | { r
     return { text: await readFile(path, 'utf8') }
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
-    return { problem: `found ${code}, expected a file that can be read` }
+    return { problem: `found ${code}; expected a file that can be read` }
   }
 }

@@ -66,19 +66,19 @@ async function foldersIn(folder: string): Promise<readonly string[]> {
 /** The deployer of a folder, or an error message. Undefined when the deployer.ts exports no deployer. */
 async function readDeployer(root: string, { wing, folder }: Place): Promise<FoundDeployer | string | undefined> {
   const path = `activities/${wing}/deploy/${folder}/${FILE}`
-  if (!/^[a-z]/.test(folder)) return `${path}: found a folder ${folder}, expected a name that begins with a letter`
+  if (!/^[a-z]/.test(folder)) return `${path}: found a folder ${folder}; expected a name that begins with a letter`
   const { deployer, ...others } = (await import(pathToFileURL(join(root, path)).href)) as Readonly<
     Record<string, unknown>
   >
   if (!isMap(deployer)) {
     const misnamed = Object.entries(others).find(([, value]) => isMap(value) && 'pace' in value)
-    return misnamed && `${path}: found a deployer under the name ${misnamed[0]}, expected the name deployer`
+    return misnamed && `${path}: found a deployer under the name ${misnamed[0]}; expected the name deployer`
   }
   const { type, name, pace } = deployer
-  if (typeof type !== 'string' || type === '') return `${path}: found no type, expected the spec.type that it serves`
-  if (name !== folder) return `${path}: found the name ${String(name)}, expected that of its folder, ${folder}`
+  if (typeof type !== 'string' || type === '') return `${path}: found no type; expected the spec.type that it serves`
+  if (name !== folder) return `${path}: found the name ${String(name)}; expected that of its folder, ${folder}`
   const known = PACES.find((one) => one === pace)
-  if (known === undefined) return `${path}: found the pace ${String(pace)}, expected one of ${PACES.join(', ')}`
+  if (known === undefined) return `${path}: found the pace ${String(pace)}; expected one of ${PACES.join(', ')}`
   return { wing, folder, type, pace: known }
 }
 

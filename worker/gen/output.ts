@@ -95,7 +95,7 @@ function firstDifference(found: string, expected: string): string {
   const index = expectedLines.findIndex((line, at) => line !== foundLines[at])
   const at = index === -1 ? expectedLines.length : index
   const quote = (line: string | undefined) => (line === undefined ? 'the end' : `"${line.trim()}"`)
-  return `line ${at + 1} is ${quote(foundLines[at])}, expected ${quote(expectedLines[at])}`
+  return `line ${at + 1} is ${quote(foundLines[at])}; expected ${quote(expectedLines[at])}`
 }
 
 function isNotFound(error: unknown): boolean {

@@ -28,7 +28,7 @@ export async function genRbac(options: GenRbacOptions): Promise<0 | 1 | 2> {
   const { files, wings = [], namespaces, accounts, complain } = options
   const wrong = [...namespaces, ...(accounts === undefined ? [] : [accounts])].find((name) => !LABEL.test(name))
   if (wrong !== undefined) {
-    complain(`gen rbac: a namespace is "${wrong}", expected a name of one`)
+    complain(`gen rbac: a namespace is "${wrong}"; expected a name of one`)
     return 2
   }
   const loaded = await load(options)
@@ -36,7 +36,7 @@ export async function genRbac(options: GenRbacOptions): Promise<0 | 1 | 2> {
   const { controllers, rights } = loaded
   const name = options.name ?? [...wings, ...controllers.map(dashed)].join('-')
   if (!LABEL.test(name)) {
-    complain(`gen rbac: the roles would be called after "${name}", expected small letters, digits and dashes: --name`)
+    complain(`gen rbac: the roles would be called after "${name}"; expected small letters, digits and dashes: --name`)
     return 2
   }
   for (const { name: controller } of controllers.filter(({ writes }) => writes.length === 0))

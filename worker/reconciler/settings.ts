@@ -15,7 +15,7 @@ import { newLeaseOwner, readSharedSettings, type SharedSettings } from '../serve
 import { reportTarget } from '../server/report-object.ts'
 import { TEMPORAL_FLAGS, type TemporalTarget, temporalTarget } from '../server/temporal.ts'
 import { UsageError } from '../server/usage-error.ts'
-import { lacksDefaultWing, readWingFlags, WING_FLAGS, enabledWings } from '../server/wings.ts'
+import { DEFAULT_WINGS_TEXT, lacksDefaultWing, readWingFlags, WING_FLAGS, enabledWings } from '../server/wings.ts'
 import type { DispatcherOptions } from './dispatcher.ts'
 import { allTaskQueues, partitionShares, parseControllers } from './task-queues.ts'
 
@@ -44,8 +44,8 @@ const OWN_FLAGS = {
   wings: {
     takes: '<names>',
     reads: 'text',
-    default: 'all',
-    text: 'run the controllers of these wings only, such as landscaper, or none',
+    default: DEFAULT_WINGS_TEXT,
+    text: 'run the controllers of these wings, such as landscaper,chaos, or none',
   },
   only: {
     takes: '<controllers>',

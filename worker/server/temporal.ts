@@ -1,5 +1,5 @@
 // The settings of the connection to Temporal: address, TLS, API key. Flags override the environment; Temporal's own tools read the same variables.
-// docs/guides/secure-connections.md describes them.
+// docs/guides/secure.md describes them.
 
 import { readFileSync } from 'node:fs'
 

@@ -25,6 +25,9 @@ export const WEBHOOK_WINGS: Readonly<Record<string, { readonly flags: FlagTable 
 /** The same flags of all wings in one table. */
 export const WEBHOOK_WING_FLAGS: FlagTable = joinFlagTables(...Object.values(WEBHOOK_WINGS).map(({ flags }) => flags))
 
+/** The wings that are on without `--wings`, for its help text. */
+export const DEFAULT_WINGS_TEXT: string = WINGS.filter((wing) => isDefaultWing(wing, WING_DEFINITIONS)).join(', ')
+
 /** For processes that run controllers of users alone. */
 const NONE = 'none'
 

@@ -13,7 +13,7 @@ import {
   readFlags,
 } from '../server/flags.ts'
 import { DEFAULT_SECRET } from '../server/webhook-secret.ts'
-import { readWingFlags, WEBHOOK_WING_FLAGS, WEBHOOK_WINGS, enabledWings } from '../server/wings.ts'
+import { DEFAULT_WINGS_TEXT, readWingFlags, WEBHOOK_WING_FLAGS, WEBHOOK_WINGS, enabledWings } from '../server/wings.ts'
 
 const OWN_FLAGS = {
   kubeconfig: {
@@ -25,8 +25,8 @@ const OWN_FLAGS = {
   wings: {
     takes: '<names>',
     reads: 'text',
-    default: 'all',
-    text: 'validate the kinds of these wings only, such as landscaper',
+    default: DEFAULT_WINGS_TEXT,
+    text: 'validate the kinds of these wings, such as landscaper,chaos',
   },
   namespace: {
     takes: '<name>',

@@ -14,10 +14,19 @@ type Counters = Pick<WingAdmission, 'counters'>
 export function reviewMetrics(wings: readonly Counters[]): MetricTable {
   const tables = wings.flatMap(({ counters = {} }) =>
     Object.entries(counters).flatMap(([kind, { created, updated, refused, deleted }]) => [
-      [created, counter(`Writes that were to make a ${kind}, and may.`)] as const,
-      [updated, counter(`Writes that were to change a ${kind}, and may.`)] as const,
-      [refused, counter(`Writes of a ${kind} that were refused.`)] as const,
-      ...(deleted === undefined ? [] : [[deleted, counter(`Deletions of a ${kind}.`)] as const]),
+      [created, counter(`Webhook: creations of a ${kind} that it accepted, without dry runs.`)] as const,
+      [updated, counter(`Webhook: updates of a ${kind} that it accepted, without its status.`)] as const,
+      [refused, counter(`Webhook: writes of a ${kind} that it refused.`)] as const,
+      ...(deleted === undefined
+        ? []
+        : [
+            [
+              deleted,
+              counter(
+                `Webhook: deletions of a ${kind}. A webhook that does not answer within a second is skipped and misses one.`,
+              ),
+            ] as const,
+          ]),
     ]),
   )
   return Object.fromEntries(tables)

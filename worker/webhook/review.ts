@@ -205,12 +205,12 @@ function userOf(info: ReviewRequest['userInfo']) {
 /** The status that kubectl prints: the fields and their problems, in the form of schema errors. */
 function refusal({ kind, name }: ReviewRequest, problems: readonly Problem[]): object {
   const shown = problems.slice(0, MAX_PROBLEMS)
-  const words = shown.map(problemText).join('; ')
+  const words = shown.map(problemText).join(' | ')
   return {
     status: 'Failure',
     code: 422,
     reason: 'Invalid',
-    message: problems.length > shown.length ? `${words}; and more` : words,
+    message: problems.length > shown.length ? `${words} | and more` : words,
     details: {
       group: kind?.group,
       kind: kind?.kind,
@@ -218,7 +218,7 @@ function refusal({ kind, name }: ReviewRequest, problems: readonly Problem[]): o
       causes: shown.map(({ field, found: match, expected }) => ({
         reason: 'FieldValueInvalid',
         field: field.slice(0, MAX_FIELD_LENGTH),
-        message: `Invalid value: found ${match}, expected ${expected}`,
+        message: `Invalid value: found ${match}; expected ${expected}`,
       })),
     },
   }

@@ -113,7 +113,7 @@ function sectionOf(problems: Problem[], places: readonly Place[]): Section {
 
 // Source: Kubernetes, `resource.Quantity`, without negative amounts.
 const QUANTITY = /^(\d+\.?\d*|\.\d+)(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\d+)?$/
-const EXPECTED_QUANTITY = 'an amount such as 100m or 64Mi'
+const EXPECTED_QUANTITY = 'a quantity such as 100m or 64Mi'
 const isAmount = (value: unknown): value is number => typeof value === 'number' && value >= 0
 
 /** The places where the field has a value. */
@@ -142,12 +142,12 @@ function quoted(value: unknown): string {
   return writeJson(value).slice(0, 60)
 }
 
-export const EXPECTED_URL = 'http:// or https:// with a host, and no user'
+export const EXPECTED_URL = 'a URL with http:// or https:// and a host, without a user'
 
 /** Checks a URL without showing it, because it may be secret. The workflow sandbox has no `URL`. */
 export function urlProblem(url: string): string | undefined {
   if (url === '') return 'nothing'
   const [, authority] = /^https?:\/\/([^/?#\\]+)(?:[/?#][^\s]*)?$/i.exec(url) ?? []
-  if (authority === undefined) return 'what is no such URL'
+  if (authority === undefined) return 'an invalid URL'
   return authority.includes('@') ? 'a user' : undefined
 }

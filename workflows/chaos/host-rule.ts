@@ -45,7 +45,7 @@ export const hostRule: Grammar<HostRule> = {
     return isComplete(read) ? read : undefined
   },
   expected:
-    'host;port;protocol;flow;connState;dnsResolver;percentage such as 10.0.0.0/8;80;tcp;egress;new;pod;100, of which parts at the end may be missing',
+    'host;port;protocol;flow;connState;dnsResolver;percentage such as 10.0.0.0/8;80;tcp;egress;new;pod;100; trailing parts are optional',
 }
 
 function isHost(host: string): boolean {

@@ -13,10 +13,10 @@ const NAMESPACE_COUNTER = { type: 'counter', labels: ['namespace'] } as const
 function schedules(what: 'cron' | 'rollout'): MetricTable {
   const prefix = `chaos.${what}.controller.schedule`
   return {
-    [`${prefix}.disruption_scheduled`]: { ...NAMESPACE_COUNTER, help: `Disruptions that ${what}s have made.` },
+    [`${prefix}.disruption_scheduled`]: { ...NAMESPACE_COUNTER, help: `Disruptions that ${what}s created.` },
     [`${prefix}.too_late`]: {
       ...NAMESPACE_COUNTER,
-      help: `Disruptions that ${what}s have not made because it was too late for them.`,
+      help: `${what === 'cron' ? 'Times' : 'Changes'} that a ${what} skipped because they were later than its tolerance.`,
     },
     [`${prefix}.target_missing`]: {
       ...NAMESPACE_COUNTER,
@@ -24,7 +24,7 @@ function schedules(what: 'cron' | 'rollout'): MetricTable {
     },
     [`${prefix}.missing_target_found`]: {
       ...NAMESPACE_COUNTER,
-      help: `Times that a missing target of a ${what} was there again.`,
+      help: `Times that a missing target of a ${what} was found again.`,
     },
   }
 }
@@ -32,10 +32,10 @@ function schedules(what: 'cron' | 'rollout'): MetricTable {
 const METRICS: MetricTable = {
   'chaos.controller.restart': { type: 'counter', help: 'Starts of this worker.' },
   'chaos.controller.reconcile': { type: 'counter', help: 'Passes over Disruptions.' },
-  'chaos.controller.reconcile.duration': { type: 'histogram', help: 'Seconds that a pass over a Disruption took.' },
+  'chaos.controller.reconcile.duration': { type: 'histogram', help: 'Seconds of a pass over a Disruption.' },
   'chaos.controller.inject.duration': {
     type: 'histogram',
-    help: 'Seconds from when a Disruption was to be injected until all of it was.',
+    help: 'Seconds from the planned injection until all targets were injected.',
   },
   'chaos.controller.cleanup.duration': {
     type: 'histogram',
@@ -44,12 +44,15 @@ const METRICS: MetricTable = {
   'chaos.controller.pods.created': {
     type: 'counter',
     labels: ['namespace', 'status'],
-    help: 'Chaos pods that were made (succeed), or could not be (failed), by the namespace of the Disruption.',
+    help: 'Chaos pods that were created (succeed) or could not be created (failed).',
   },
-  'chaos.controller.pods.gauge': { type: 'gauge', help: 'Chaos pods that are there.' },
+  'chaos.controller.pods.gauge': {
+    type: 'gauge',
+    help: 'Existing chaos pods, in the configured namespace and in the recorded namespaces of existing Disruptions.',
+  },
   'chaos.controller.orphan.found': {
     ...NAMESPACE_COUNTER,
-    help: 'Chaos pods whose Disruption was gone, though it had not been undone.',
+    help: 'Chaos pods whose Disruption was gone before it was undone.',
   },
   'chaos.controller.disruption.completed_duration': {
     type: 'histogram',
@@ -58,26 +61,26 @@ const METRICS: MetricTable = {
   'chaos.controller.disruption.ongoing_duration': {
     type: 'gauge',
     labels: ['namespace', 'name'],
-    help: 'Seconds since the creation of a Disruption that is there.',
+    help: 'Age of an existing Disruption in seconds; the 500 oldest.',
   },
   'chaos.controller.disruptions.stuck_on_removal': { ...NAMESPACE_COUNTER, help: 'Disruptions that became stuck.' },
-  'chaos.controller.disruptions.stuck_on_removal_total': { type: 'gauge', help: 'Disruptions that are stuck.' },
-  'chaos.controller.disruptions.gauge': { type: 'gauge', help: 'Disruptions that are there.' },
+  'chaos.controller.disruptions.stuck_on_removal_total': { type: 'gauge', help: 'Stuck Disruptions.' },
+  'chaos.controller.disruptions.gauge': { type: 'gauge', help: 'Existing Disruptions.' },
   'chaos.controller.disruptions.count': {
     type: 'counter',
     labels: ['disruption_kind'],
-    help: 'Disruptions that have become clean, by what they did.',
+    help: 'Disruptions that became clean.',
   },
   ...schedules('cron'),
   'chaos.cron.controller.schedule.missing_target_deleted': {
     ...NAMESPACE_COUNTER,
     help: 'Crons that were deleted because their target was missing for too long.',
   },
-  'chaos.cron.controller.schedule.paused': { ...NAMESPACE_COUNTER, help: 'Times that a cron was found paused.' },
+  'chaos.cron.controller.schedule.paused': { ...NAMESPACE_COUNTER, help: 'Crons that became paused.' },
   'chaos.cron.controller.schedule.next_scheduled': {
     type: 'gauge',
     labels: ['namespace', 'name'],
-    help: 'Seconds until the next time of a cron.',
+    help: 'Seconds until the next start of a cron; the next 500.',
   },
   ...schedules('rollout'),
 }

@@ -129,14 +129,14 @@ function slackOf(section: Section, { problems, at }: ProblemContext): SlackNotif
   if (given.tokenFilepath === '' && given.webhookURL === '' && given.webhookURLFilepath === '')
     problems.push({
       field: `${at}.slack`,
-      found: 'none of the three',
-      expected: 'tokenFilepath, the file with the token of a bot, or webhookURL or webhookURLFilepath',
+      found: 'neither tokenFilepath nor webhookURL nor webhookURLFilepath',
+      expected: 'one of them; tokenFilepath is the file with the token of a bot',
     })
   if (given.tokenFilepath === '' && given.mirrorSlackChannelId !== '')
     problems.push({
       field: `${at}.slack.mirrorSlackChannelId`,
-      found: 'no tokenFilepath beside it',
-      expected: 'tokenFilepath: a webhook has its one channel',
+      found: 'mirrorSlackChannelId without tokenFilepath',
+      expected: 'tokenFilepath, because a webhook sends to one channel only',
     })
   const set = Object.entries(given).filter(([, value]) => value !== '')
   return { apiURL: apiURL.endsWith('/') ? apiURL : `${apiURL}/`, ...Object.fromEntries(set) }
@@ -146,9 +146,9 @@ function slackOf(section: Section, { problems, at }: ProblemContext): SlackNotif
 export function headerProblem(header: string): string | undefined {
   const [, name, value] = /^([^:]*):(.*)$/s.exec(header) ?? []
   if (name === undefined || value === undefined) return 'no colon'
-  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name.trim())) return 'a name that no header has'
+  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name.trim())) return 'an invalid header name'
   // Characters that HTTP treats as the end of a header would start another header.
-  return /^[\t\x20-\x7e\x80-\xff]*$/.test(value) ? undefined : 'a value that no header has'
+  return /^[\t\x20-\x7e\x80-\xff]*$/.test(value) ? undefined : 'an invalid header value'
 }
 
 export const EXPECTED_HEADER = 'name: value'

@@ -89,7 +89,7 @@ const RECHECK_MS = 300_000
 
 /** The message of the Event on an object whose kind is disabled, with the configuration's field. */
 export function disabledText(field: EnabledField): string {
-  return `controller.${field} is false: no Disruption is made`
+  return `controller.${field} is false, so no Disruption is created`
 }
 
 export type EnabledField = 'disruptionCronEnabled' | 'disruptionRolloutEnabled'
@@ -108,7 +108,7 @@ export async function isBlocked(pass: AnyPass): Promise<boolean> {
   if (configOf(pass).controller.deleteOnly) return true
   const stopping = stopIn(pass.state)
   if (stopping === undefined) return false
-  const message = stopText(stopping, 'no Disruption is made')
+  const message = stopText(stopping, 'no Disruption is created')
   await pass.act.event({ type: 'Warning', reason: 'EmergencyStop', message })
   return true
 }
@@ -129,7 +129,7 @@ export async function createChild(
   const result = await pass.act.create({ apiVersion: `${GROUP}/${VERSION}`, kind: 'Disruption', ...manifest })
   const [child] = await pass.refresh('children')
   if (child !== undefined || result === 'created') return { child }
-  const message = `Disruption ${manifest.metadata.name} is there, and not of ${pass.target.kind} ${pass.target.metadata.name}; expected none of this name`
+  const message = `Disruption "${manifest.metadata.name}" already exists and does not belong to ${pass.target.kind} "${pass.target.metadata.name}"; delete it, or rename the ${pass.target.kind}`
   return { fault: retryLater('NotOwned', message) }
 }
 
@@ -140,5 +140,5 @@ export async function deleteChildren(pass: Pick<AnyPass, 'state' | 'act'> & Refr
   const remaining = alive.length === 0 ? pass.state.children : await pass.refresh('children')
   return remaining.length === 0
     ? done
-    : stop(`waits for Disruption ${remaining.map(({ metadata }) => metadata.name).join(', ')}`)
+    : stop(`waiting for the end of Disruption ${remaining.map(({ metadata }) => metadata.name).join(', ')}`)
 }

@@ -11,7 +11,7 @@ export interface StatsdAddress {
 
 export const STATSD_PORT = 8125
 
-export const EXPECTED_STATSD = 'HOST:PORT or udp://HOST:PORT; Pawl sends by UDP alone, to no socket file'
+export const EXPECTED_STATSD = 'HOST:PORT or udp://HOST:PORT (Pawl supports only UDP)'
 
 /** Undefined for an invalid address. The workflow sandbox has no `URL`. */
 export function statsdAddress(text: string): StatsdAddress | undefined {
@@ -28,10 +28,10 @@ export function statsdAddressIn(
 ): { readonly address: StatsdAddress } | { readonly problem: string } {
   const { url, agentHost, agentPort = String(STATSD_PORT) } = environment
   if (url === undefined && agentHost === undefined)
-    return { problem: 'found neither STATSD_URL nor DD_AGENT_HOST, expected where the agent is' }
+    return { problem: 'found neither STATSD_URL nor DD_AGENT_HOST; expected the address of the Datadog agent' }
   const agent = agentHost?.includes(':') === true ? `[${agentHost}]:${agentPort}` : `${agentHost}:${agentPort}`
   const address = statsdAddress(url ?? agent)
   if (address !== undefined) return { address }
   const found = url === undefined ? `DD_AGENT_HOST, DD_DOGSTATSD_PORT: found '${agent}'` : `STATSD_URL: found '${url}'`
-  return { problem: `${found}, expected ${EXPECTED_STATSD}` }
+  return { problem: `${found}; expected ${EXPECTED_STATSD}` }
 }

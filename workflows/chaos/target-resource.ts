@@ -7,9 +7,9 @@ import { fieldsOf, type JsonFields, hasValue, formatValue, textOf } from './json
 
 const KINDS = ['deployment', 'statefulset'] as const
 
-export const targetResourceField = record('Whose pods are disturbed.', {
+export const targetResourceField = record('The resource whose pods are disturbed.', {
   kind: required(oneOf('Its kind.', KINDS)),
-  name: required(text('Its name, in the same namespace.', { minLength: 1, maxLength: 253 })),
+  name: required(text('The name of the resource, in the same namespace.', { minLength: 1, maxLength: 253 })),
 })
 
 export const toleranceField = durationField("How late a Disruption may be made; default: the operators'.")

@@ -35,7 +35,7 @@ function userProblems({ object, old }: AdmissionRequest): readonly Problem[] {
   const [now, before] = [object, old].map(userInfoIn)
   if (before === undefined || before === now) return []
   const field = `metadata.annotations[${USER_INFO_ANNOTATION}]`
-  return [{ field, found: formatValue(now), expected: 'who it was when it was created' }]
+  return [{ field, found: formatValue(now), expected: 'the value of the creation' }]
 }
 
 function userInfoIn(object: unknown): unknown {

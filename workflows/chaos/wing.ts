@@ -14,7 +14,7 @@ export const chaosWing = {
       default: 'none',
       inDev: 'as-given',
       inWebhook: true,
-      text: 'the configuration of chaos-controller, in YAML: safe mode, durations, the image of the injector and the like',
+      text: 'a YAML file with the configuration of chaos-controller: safe mode, durations, image of the injector',
     },
     'metrics-sink': {
       takes: '<sink>',
@@ -24,7 +24,7 @@ export const chaosWing = {
       inWebhook: true,
       accepts: (sink) => METRICS_SINKS.includes(sink as MetricsSink),
       expected: METRICS_SINKS.join(' or '),
-      text: 'destination of the metrics of Disruptions and injectors: noop, or datadog by STATSD_URL',
+      text: 'destination of the metrics of Disruptions and injectors: noop, or datadog (sends to STATSD_URL)',
     },
     ...CONFIG_FLAGS,
   },

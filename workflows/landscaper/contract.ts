@@ -151,7 +151,7 @@ export function objectReference(description: string) {
 }
 
 // The webhook also requires the namespace. The schema does not, because an absent namespace means the object's own.
-export const targetReference = record('The target to deploy to; some types need none.', {
+export const targetReference = record('The target to deploy to; optional for some types.', {
   name: required(text('Name of the object.')),
   namespace: text('Namespace of the object; must be that of the referring object.'),
 })
@@ -177,30 +177,30 @@ export const onDelete = record('What to do when the item is deleted.', {
 
 const TRANSITION = 'When the status last changed.'
 
-const conditionRecord = record('One aspect of the object, as last observed.', {
-  type: required(text('Name of the aspect.')),
+const conditionRecord = record('A condition of the object.', {
+  type: required(text('The type of the condition.')),
   status: required(text('True, False, Unknown or Progressing.')),
-  observedGeneration: int64('The generation of the object that the condition is about; absent as in status.'),
+  observedGeneration: int64('The generation of the object that the condition describes.'),
   lastTransitionTime: required(timestamp(TRANSITION)),
   lastUpdateTime: required(timestamp('When the condition was last written.')),
-  reason: required(text('Why, in one CamelCase word.')),
-  message: required(text('Why, in a sentence for people.')),
+  reason: required(text('The reason, in one CamelCase word.')),
+  message: required(text('The reason, in a sentence.')),
   codes: list('Error codes that led to this condition.', text('An error code, such as ERR_TIMEOUT.')),
 })
 
 const lastErrorFields = {
-  operation: required(text('What was being done.')),
+  operation: required(text('The operation that failed.')),
   lastTransitionTime: required(timestamp('When this operation first failed.')),
   lastUpdateTime: required(timestamp('When the error was last written.')),
-  reason: required(text('Why, in one CamelCase word.')),
-  message: required(text('Why, in a sentence for people.')),
-  codes: list('Codes of the error and of what caused it.', text('An error code, such as ERR_TIMEOUT.')),
+  reason: required(text('The reason, in one CamelCase word.')),
+  message: required(text('The reason, in a sentence.')),
+  codes: list('Codes of the error and of its causes.', text('An error code, such as ERR_TIMEOUT.')),
 } as const
 
 export type Condition = ValueOf<typeof conditionRecord>
 
 /** The field `conditions` of a status. */
-export const conditionsField: Field<readonly Condition[]> = list('What is known about the object.', conditionRecord)
+export const conditionsField: Field<readonly Condition[]> = list('The conditions of the object.', conditionRecord)
 
 /** A field that holds an error: `lastError`, `firstError`, or an item of `lastErrors`. */
 export function errorField(description: string) {

@@ -27,10 +27,10 @@ import {
 export const PAUSED_CONDITION = 'Paused'
 
 /** The field `paused` of a status; absent without a pause (Q2). */
-export const pausedField = record('Who holds it back; absent: nobody does.', {
-  by: required(text('Who has paused it, as far as is known.')),
-  since: timestamp('Since when, where that is known.'),
-  reason: required(text('The value of the annotation.')),
+export const pausedField = record('The pause of the object; absent: it is not paused.', {
+  by: required(text('The user who paused the object, as far as known.')),
+  since: timestamp('When the pause began, if known.'),
+  reason: required(text('The value of the annotation: the reason that the user gave.')),
 })
 
 /** The paths of a pause in the projection of a kind that can be paused. */

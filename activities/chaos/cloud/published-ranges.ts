@@ -63,7 +63,9 @@ export class PublishedRanges {
     const { config, now, warn } = this.#deps
     const url = config.urls[cloud]
     if (url === undefined)
-      throw new RangesUnavailable(`the addresses of ${cloud} are not known: cloudProviders.${cloud} is off`)
+      throw new RangesUnavailable(
+        `cloudProviders.${cloud}: it is off, so the addresses of ${cloud} are unknown; turn it on`,
+      )
     const cached = this.#cache.get(cloud)
     if (cached !== undefined && now() - cached.atMs < config.pullIntervalMs) return cached.ranges
     const failed = this.#failed.get(cloud)
@@ -77,7 +79,7 @@ export class PublishedRanges {
       if (cached !== undefined)
         warn(
           { cloud, error: String(error), since: new Date(cached.atMs) },
-          'addresses of a cloud are used as they were',
+          'the published addresses of a cloud could not be read; the previous ones are used',
         )
       return cachedOrThrow(cached, error)
     }
@@ -123,16 +125,16 @@ async function download(cloud: Cloud, url: string): Promise<Ranges> {
     const answer = await request(url, { signal: AbortSignal.timeout(REQUEST_MS) })
     if (answer.statusCode !== 200) {
       await answer.body.dump()
-      throw new RangesUnavailable(`${where} answers ${answer.statusCode}, expected 200`)
+      throw new RangesUnavailable(`${where} answers ${answer.statusCode}; expected 200`)
     }
     const excess = () => new RangeError(`more than ${MAX_BYTES} bytes`)
     document = JSON.parse((await readBody(answer.body, MAX_BYTES, excess)).toString('utf8'))
   } catch (error) {
     if (error instanceof RangesUnavailable) throw error
     const { name, code = name } = error as { readonly name?: string; readonly code?: string }
-    throw new RangesUnavailable(`${where} gives no list: ${code ?? 'unknown'}`, { cause: error })
+    throw new RangesUnavailable(`${where} cannot be read: ${code ?? 'unknown error'}`, { cause: error })
   }
   const ranges = rangesIn(cloud, document)
-  if (ranges.size === 0) throw new RangesUnavailable(`${where} gives no list of the form that ${cloud} publishes`)
+  if (ranges.size === 0) throw new RangesUnavailable(`${where} returns no list in the format of ${cloud}`)
   return ranges
 }

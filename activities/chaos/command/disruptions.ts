@@ -53,7 +53,7 @@ export async function readDisruptions(
   } catch (error) {
     if (!isNotFound(error)) throw error
     throw new Error(
-      'the cluster has no kind Disruption, expected its CRD (deploy/crds/chaos): without it nothing is disturbed',
+      'the cluster has no kind Disruption; apply its CRD from deploy/crds/chaos (without the CRD, nothing is disturbed)',
       { cause: error },
     )
   }
@@ -92,10 +92,10 @@ function summaryOf({ metadata, ...rest }: KubeObject): DisruptionSummary {
 export function stuckLines({ title, stuckPods, ...left }: DisruptionSummary): readonly string[] {
   const { chaosNamespace = CHAOS_NAMESPACE } = left
   return [
-    `${title} is stuck: what its chaos pods did could not be undone`,
-    ...(stuckPods.length === 0 ? [`  which ones: ${podsCommand(left)}`] : []),
+    `${title} is stuck: its chaos pods could not clean up`,
+    ...(stuckPods.length === 0 ? [`  show its chaos pods: ${podsCommand(left)}`] : []),
     ...stuckPods.flatMap(({ name, target, does }) => [
-      `  ${does} on ${target}: undo it by hand; what was tried: kubectl -n ${chaosNamespace} logs ${name}`,
+      `  ${does} on ${target}: undo the changes by hand; their log: kubectl -n ${chaosNamespace} logs ${name}`,
       `    then: ${removeFinalizerCommand(chaosNamespace, name)}`,
     ]),
   ]
@@ -106,13 +106,13 @@ export function stuckLines({ title, stuckPods, ...left }: DisruptionSummary): re
  * stop.
  */
 export function slowLine({ title, isDeleting, ...left }: DisruptionSummary, { namespace, names }: StopPlace): string {
-  if (isDeleting) return `${title} is being undone still: ${podsCommand(left)}`
+  if (isDeleting) return `${title}: the clean-up is not finished; show its chaos pods: ${podsCommand(left)}`
   const { chaosNamespace } = left
   const isElsewhere = namespace === undefined && chaosNamespace !== undefined && !names.includes(chaosNamespace)
   const also = isElsewhere
-    ? ` Its chaos pods are in ${chaosNamespace}; when that is configured: --chaos-namespace ${chaosNamespace}`
+    ? `. Its chaos pods are in namespace ${chaosNamespace}; if the worker is configured with it, pass --chaos-namespace ${chaosNamespace}`
     : ''
-  return `${title} was not told to end yet: does a worker run with the wing chaos?${also}`
+  return `${title}: no worker has started its clean-up; check that a worker runs with the wing chaos${also}`
 }
 
 function podsCommand({

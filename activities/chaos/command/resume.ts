@@ -21,7 +21,7 @@ export async function run(start: CommandStart): Promise<CommandDone> {
     lines: [
       before === undefined
         ? `${place.title} was not stopped`
-        : `${place.title} goes on, by ${who}: disruptions may be made again${reasonText}`,
+        : `${place.title} is resumed by ${who}: Disruptions may be created again${reasonText}`,
       ...(place.note === undefined ? [] : [place.note]),
       ...further,
     ],
@@ -44,12 +44,12 @@ async function clusterStopLines(start: CommandStart): Promise<readonly string[]>
     if (stopped === undefined) return []
     const { stop = '' } = stopped
     return [
-      `the whole cluster is stopped still${stop === '' ? '' : `: ${stop}`}; lift that: pawl chaos resume ${place.flags}`,
+      `the whole cluster is still stopped${stop === '' ? '' : `: ${stop}`}; to lift that stop, run: pawl chaos resume ${place.flags}`,
     ]
   } catch (error) {
     // Without that namespace no stop exists in it.
     if (!(error instanceof KubeError)) return []
     // A user with rights in one namespace only must be able to lift its stop.
-    return [`whether the whole cluster is stopped cannot be told: ${error.message}`]
+    return [`the stop of the whole cluster cannot be read: ${error.message}`]
   }
 }

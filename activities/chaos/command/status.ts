@@ -16,9 +16,7 @@ export async function run(start: CommandStart): Promise<CommandDone> {
   const stuck = found.filter(({ isStuck }) => isStuck)
   return {
     lines: [
-      ...(stops.length === 0
-        ? [`no emergency stop holds in ${place.title}`]
-        : stops.map((one) => stopLine(one, cluster))),
+      ...(stops.length === 0 ? [`${place.title} has no emergency stop`] : stops.map((one) => stopLine(one, cluster))),
       ...(found.length === 0 ? [`no disruptions in ${place.title}`] : tableOf(found)),
       ...found.flatMap(({ title, message }) => (message === undefined ? [] : [`${title}: ${message}`])),
       ...stuck.flatMap(stuckLines),
@@ -55,7 +53,7 @@ function stopLine({ name, stop = '' }: NamespaceView, { names, flags: all }: Sto
   const isAll = names.includes(name)
   const title = isAll ? 'the whole cluster' : `namespace ${name}`
   const flags = isAll ? all : `-n ${name}`
-  return `${title} is stopped${stop === '' ? '' : `: ${stop}`}; lift it: pawl chaos resume ${flags}`
+  return `${title} is stopped${stop === '' ? '' : `: ${stop}`}; to lift the stop, run: pawl chaos resume ${flags}`
 }
 
 function noteOf({ isStuck, isDeleting, simulated }: DisruptionSummary): string {

@@ -42,11 +42,11 @@ export async function clusterPlace({ kube, given }: Pick<CommandStart, 'kube' | 
   const of = { namespace: undefined, title: 'the cluster' }
   if (named === undefined) return { ...of, ...(await labelledNamespaces(kube)), flags: '--all' }
   if (named === true || !isNamespaceName(named))
-    throw new CommandUsageError(`--chaos-namespace: found '${String(named)}', expected the name of a namespace`)
+    throw new CommandUsageError(`--chaos-namespace: found '${String(named)}'; expected the name of a namespace`)
   return { ...of, names: [named], flags: `--all --chaos-namespace ${named}` }
 }
 
-const ASSUMED = `you may not list namespaces, so ${CHAOS_NAMESPACE} is taken for that of chaos pods; where another one is configured: --chaos-namespace NAME`
+const ASSUMED = `you may not list namespaces, so this command uses ${CHAOS_NAMESPACE} as the namespace of chaos pods; if Pawl is configured with another namespace, pass --chaos-namespace NAME`
 
 async function labelledNamespaces(kube: Kube): Promise<Pick<StopPlace, 'names' | 'note'>> {
   const path = resourcePath({ apiVersion: 'v1', plural: 'namespaces' }, undefined)
@@ -69,11 +69,11 @@ export async function readStops(kube: Kube, { names, namespace }: StopPlace): Pr
         return namespaceView(await kube.request<KubeObject>('GET', pathOf(name)))
       } catch (error) {
         if (!isNotFound(error)) throw error
-        const expected =
+        const advice =
           namespace === undefined
-            ? 'that of chaos pods, which deploy/setup/chaos makes (see --chaos-namespace)'
-            : 'one that is there (see -n and --context)'
-        throw new Error(`the cluster has no namespace ${name}, expected ${expected}`, { cause: error })
+            ? 'create it with deploy/setup/chaos, or pass the namespace of chaos pods with --chaos-namespace'
+            : 'check -n and --context'
+        throw new Error(`the cluster has no namespace "${name}"; ${advice}`, { cause: error })
       }
     }),
   )
@@ -99,7 +99,7 @@ export async function writeStop(kube: Kube, names: readonly string[], stop: stri
   if (done.length === 0) throw failed.reason
   const cause: unknown = failed.reason
   const why = cause instanceof Error ? cause.message : String(cause)
-  throw new Error(`${why}; ${stop === null ? 'lifted' : 'stopped'} all the same: ${done.join(', ')}`, { cause })
+  throw new Error(`${why}; the stop was ${stop === null ? 'lifted' : 'set'} in: ${done.join(', ')}`, { cause })
 }
 
 function pathOf(namespace: string): string {

@@ -31,8 +31,8 @@ export async function run(start: CommandStart): Promise<CommandDone> {
   await writeStop(kube, without, stop)
   progress(
     before === undefined
-      ? `${place.title} is stopped by ${who}: its disruptions end, and none begins`
-      : `${place.title} was stopped before${before === '' ? '' : `: ${before}`}`,
+      ? `${place.title} is stopped by ${who}: its Disruptions end, and no Disruption begins`
+      : `${place.title} was already stopped${before === '' ? '' : `: ${before}`}`,
   )
   const found = await awaitEnd(start, place, timeoutMs)
   const data = {
@@ -48,7 +48,7 @@ export async function run(start: CommandStart): Promise<CommandDone> {
     lines: [
       ...linesOf(found, timeoutMs, place),
       ...(place.note === undefined ? [] : [place.note]),
-      `let them be made again: pawl chaos resume ${place.flags}`,
+      `to allow Disruptions again, run: pawl chaos resume ${place.flags}`,
     ],
     data,
     exitCode: exitCodeOf(found, timeoutMs),
@@ -70,9 +70,12 @@ async function awaitEnd({ kube, progress }: CommandStart, place: StopPlace, time
   const read = async () => await readDisruptions(kube, place.namespace)
   const initial = await read().catch((error: unknown) => {
     if (!(error instanceof KubeError)) throw error
-    throw new Error(`the emergency stop of ${place.title} is on; what it ends cannot be seen: ${error.message}`, {
-      cause: error,
-    })
+    throw new Error(
+      `the emergency stop of ${place.title} is set, but the Disruptions that it ends cannot be read: ${error.message}`,
+      {
+        cause: error,
+      },
+    )
   })
   let lastLine = ''
   for (let current = initial; ;) {
@@ -84,7 +87,7 @@ async function awaitEnd({ kube, progress }: CommandStart, place: StopPlace, time
     await sleep(POLL_MS)
     current = await read().catch((error: unknown) => {
       if (!isTemporary(error)) throw error
-      progress(`${error.message}; it is asked again`)
+      progress(`${error.message}; retrying`)
       return current
     })
   }
@@ -115,7 +118,7 @@ function linesOf({ gone, stuck, slow }: EndReport, timeoutMs: number, place: Sto
   const late = timeoutMs === 0 ? [] : slow.map((one) => slowLine(one, place))
   if (stuck.length + slow.length === 0)
     return [
-      gone.length === 0 ? 'nothing was disturbed' : `${disruptions(gone.length)} gone, and what they did is undone`,
+      gone.length === 0 ? 'no Disruption existed' : `${disruptions(gone.length)} gone, and all changes are undone`,
     ]
   return [...stuck.flatMap(stuckLines), ...late]
 }
@@ -133,6 +136,6 @@ function timeoutIn(text: string | true | undefined): number {
   if (text === undefined) return TIMEOUT_MS
   const ms = durationMs(text)
   if (ms === undefined || ms < 0)
-    throw new CommandUsageError(`--timeout: found '${String(text)}', expected ${EXPECTED_DURATION}, or 0`)
+    throw new CommandUsageError(`--timeout: found '${String(text)}'; expected ${EXPECTED_DURATION}, or 0`)
   return ms
 }

@@ -60,7 +60,7 @@ export async function begin(injectorStart: InjectorStart): Promise<number> {
     const isOwn = ({ owner, key }: UndoEntry) =>
       (settings.pod !== '' && owner.pod === settings.pod) || keys.includes(key)
     const { remaining } = await sweepNotes({ machine, undoLog, log }, isOwn)
-    if (remaining.length > 0) log.error('what an earlier injector has left here cannot be undone', { left: remaining })
+    if (remaining.length > 0) log.error('changes of an earlier injector could not be undone', { left: remaining })
   }
   // Undoes the injections of an earlier injector of this pod, even if the target does not exist any more.
   await sweepOwn([])
@@ -68,7 +68,7 @@ export async function begin(injectorStart: InjectorStart): Promise<number> {
   try {
     await findTarget(injectorStart, target)
   } catch (error) {
-    log.error('the target was not found', { error: textOf(error) })
+    log.error('the target does not exist', { error: textOf(error) })
     return 1
   }
   const simulation = settings.isSimulated ? createSimulation(log) : undefined
@@ -121,7 +121,7 @@ async function findTarget({ settings, invocation, log }: InjectorStart, target: 
     target.containers = await Promise.all(requested.map((one) => findContainer(settings.proc, one, standIns)))
   } catch (error) {
     if (!common.dryRun) throw error
-    log.warn('dry run: goes on without a target', { error: textOf(error) })
+    log.warn('dry run: continuing without a target', { error: textOf(error) })
     target.containers = []
   }
 }
@@ -151,7 +151,7 @@ function injectionsOf(injectorStart: InjectorStart, context: InjectionContext): 
           // A restart may have replaced the processes. If one is not there yet, the life cycle retries.
           await findTarget(injectorStart, target)
           const [first, ...rest] = target.containers.filter(({ name }) => group.includes(name))
-          if (first === undefined) throw new Error(`container ${group.join(', ')} is not there any more`)
+          if (first === undefined) throw new Error(`container ${group.join(', ')} does not exist any more`)
           return await prepareOrDryRun(injectorStart, context, [first, ...rest])
         },
         executor,
@@ -178,11 +178,11 @@ async function prepareOrDryRun(
     // A simulation has nothing to update.
     if (simulation !== undefined) return { plan: prepared.plan }
     if (!invocation.common.dryRun || !isUnsupported(prepared.plan)) return prepared
-    log.warn('dry run: this would not be injected here', { why: prepared.plan.unsupported })
+    log.warn('dry run: this machine cannot inject it', { why: prepared.plan.unsupported })
     return { plan: { apply: [], undo: [] } }
   } catch (error) {
     if (!invocation.common.dryRun && simulation === undefined) throw error
-    log.warn('the target could not be looked at', { error: textOf(error) })
+    log.warn('the target could not be read', { error: textOf(error) })
     simulation?.note(textOf(error))
     return { plan: { apply: [], undo: [] } }
   }
@@ -197,7 +197,7 @@ function preRunOf({ settings, log }: InjectorStart, cluster: Cluster | undefined
     lookup: lookupName,
     cluster,
     serviceAddresses: async (services) => {
-      if (cluster === undefined) throw new Error('services are found in a cluster only, and there is none')
+      if (cluster === undefined) throw new Error('services need a cluster, and the injector has no connection to one')
       const { serviceAddresses } = await import('./cluster.ts')
       return await serviceAddresses(await cluster.client(), services)
     },

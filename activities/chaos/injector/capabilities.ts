@@ -61,7 +61,7 @@ export async function knownCapabilities(run: Run, proc: string, folder: string):
 
 /** One sentence for each needed capability that is missing. */
 export function lacks(missing: Missing, needed: readonly Capability[]): readonly string[] {
-  const problem = missing.network === undefined ? [] : [`no network namespace can be made: ${missing.network}`]
+  const problem = missing.network === undefined ? [] : [`network namespaces cannot be created: ${missing.network}`]
   return [
     ...problem,
     ...needed.flatMap((name) => (missing[name] === undefined ? [] : [`this machine lacks ${name}: ${missing[name]}`])),

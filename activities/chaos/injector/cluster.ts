@@ -99,11 +99,11 @@ export async function watchRestart(
       retries = -1
     } catch (error) {
       if (isAborted(until)) return undefined
-      log.warn('the target cannot be watched', { retries, error: textOf(error) })
+      log.warn('the watch of the target failed; retrying', { retries, error: textOf(error) })
       await clock.sleep(FIRST_BACKOFF_MS * 2 ** retries, until)
     }
   }
-  if (!isAborted(until)) log.error('the target is not watched any more: it will not be injected again')
+  if (!isAborted(until)) log.error('the watch of the target ended; restarted containers will not be injected again')
   return undefined
 }
 
@@ -122,7 +122,7 @@ async function nextRestart(kube: KubeClient, { namespace, name }: PodName, { fou
   const query = new URLSearchParams({ watch: '1', fieldSelector: `metadata.name=${name}` })
   query.set('resourceVersion', found.metadata.resourceVersion ?? '')
   const { statusCode, body } = await kube.stream(`${PODS}/${namespace}/pods?${query.toString()}`, until)
-  if (statusCode !== 200) throw new Error(`the watch was answered with status ${statusCode}`)
+  if (statusCode !== 200) throw new Error(`the API server answers the watch with status ${statusCode}`)
   let buffer = ''
   for await (const chunk of body) {
     const lines = `${buffer}${chunk.toString('utf8')}`.split('\n')
@@ -259,7 +259,7 @@ export async function replacementFacts(
   // Pods in the node's network share its address.
   const pod = items.length === 1 ? items[0] : items.find(({ metadata }) => metadata.name === log.targetName)
   if (pod?.metadata.namespace === undefined || pod.metadata.uid === undefined)
-    throw new Error(`${items.length} pods with ${fieldSelector} found, expected one`)
+    throw new Error(`found ${items.length} pods with ${fieldSelector}; expected one`)
   const { namespace, name, uid } = pod.metadata
   const found = await kube.request<KubeObject>('GET', `/api/v1/nodes/${node}`)
   const volumes = (pod['spec'] as PodSpec | undefined)?.volumes ?? []

@@ -28,7 +28,7 @@ export async function findContainer(
   const [, scheme = '', rest = ''] = /^([a-z-]+):\/\/(.+)$/.exec(id) ?? []
   const pid = standIns[name] ?? (scheme === 'process' ? Number(rest) : await mainProcess(proc, rest))
   const main = pid === undefined ? undefined : await processRef(proc, pid)
-  if (main === undefined) throw new Error(`container ${name} (${id}): no process of it is there`)
+  if (main === undefined) throw new Error(`container ${name} (${id}) has no process`)
   return { name, main }
 }
 

@@ -98,7 +98,7 @@ export async function diskFacts(roots: GroupRoots, place: DiskPlace): Promise<Di
         before: { read: await limitOf(read, device), write: await limitOf(write, device) },
       }
   }
-  if (second?.version !== 2) throw new Error(`no control group limits what process ${pid} reads and writes`)
+  if (second?.version !== 2) throw new Error(`process ${pid} has no control group that limits its reads and writes`)
   const max = join(second.folder, 'io.max')
   const line = await lineOf(max, device)
   const before = { read: keyOf(line, 'rbps'), write: keyOf(line, 'wbps') }
@@ -111,7 +111,7 @@ async function wholeDisk(file: string, path: string): Promise<string> {
   // Source: makedev(3) of glibc, for the numbers of stat(2).
   const [major, minor] = [((dev >> 8) & 0xfff) >>> 0, ((dev & 0xff) | ((dev >> 12) & 0xfff00)) >>> 0]
   const device = `/sys/dev/block/${major}:${minor}`
-  if (!existsSync(device)) throw new Error(`path ${path} lies on ${major}:${minor}, which is no disk`)
+  if (!existsSync(device)) throw new Error(`path ${path} is on device ${major}:${minor}, which is not a disk`)
   const folder = await realpath(device)
   const disk = existsSync(join(folder, 'partition')) ? dirname(folder) : folder
   return (await readText(join(disk, 'dev')))?.trim() ?? `${major}:${minor}`

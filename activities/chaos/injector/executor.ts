@@ -84,7 +84,7 @@ export function realExecutor(machine: Machine): Executor {
 export function dryExecutor(log: Log): Executor {
   return {
     perform: (command) => {
-      log.info('dry run: would do', { command: commandText(command) })
+      log.info('dry run: would run', { command: commandText(command) })
       return Promise.resolve()
     },
   }
@@ -95,7 +95,7 @@ async function runInside({ proc, run }: Machine, command: RunCommand, { network 
   if (command.in === 'target' && path === undefined) {
     // The namespace and everything in it disappeared with its last process.
     if (command.gone !== undefined) return
-    throw new Error(`${commandText(command)}: the network of the target is gone`)
+    throw new Error(`${commandText(command)}: the network namespace of the target does not exist any more`)
   }
   // Paths of control groups are relative to the node's cgroup namespace.
   const enter = path === undefined ? [] : ['nsenter', `--net=${path}`, ...(await cgroupNamespaceArguments(proc)), '--']
@@ -123,12 +123,13 @@ async function writeFile({ path, text, mayBeGone }: WriteCommand): Promise<void>
 }
 
 async function sendSignal({ proc }: Machine, { signal, process }: SignalCommand): Promise<void> {
-  if (!(await isAlive(proc, process))) throw new Error(`send ${signal} to process ${process.pid}: it is not there`)
+  if (!(await isAlive(proc, process)))
+    throw new Error(`send ${signal} to process ${process.pid}: the process does not exist`)
   kill(process.pid, signal)
 }
 
 async function askCluster({ cluster }: Machine, command: ClusterCommand): Promise<void> {
-  if (cluster === undefined) throw new Error(`${commandText(command)}: there is no cluster to ask`)
+  if (cluster === undefined) throw new Error(`${commandText(command)}: the injector has no connection to a cluster`)
   const { isNotFound } = await import('../../kube/errors.ts')
   const { method, path, body, mayBeGone } = command
   const contentType = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'

@@ -47,8 +47,8 @@ export async function runHandler(start: ProgramStart, parts: HandlerParts = REAL
 }
 
 const RESULT_MESSAGES = {
-  signalled: 'the pod is disturbed: its containers may start',
-  late: 'nobody has disturbed the pod in time',
+  signalled: 'the pod is disturbed; its containers start',
+  late: 'no injector has disturbed the pod before the timeout',
   ended: 'told to end',
 } as const
 
@@ -94,7 +94,7 @@ export interface Release {
 export async function releaseHandler({ proc, handler, clock, log, until, signal }: Release): Promise<void> {
   for (let tries = 0; tries < MAX_TRIES && !until.aborted; tries += 1) {
     if (!(await isAlive(proc, handler))) {
-      log.info('the target waits no more', { tries })
+      log.info('the init container of the target has ended', { tries })
       return
     }
     try {
@@ -104,5 +104,6 @@ export async function releaseHandler({ proc, handler, clock, log, until, signal 
     }
     await clock.sleep(INTERVAL_MS, until)
   }
-  if (!until.aborted) throw new Error(`process ${handler.pid} still waits after it was told ${MAX_TRIES} times`)
+  if (!until.aborted)
+    throw new Error(`process ${handler.pid} (the init container) still runs after ${MAX_TRIES} signals`)
 }

@@ -123,7 +123,7 @@ async function performAll(
   { scope, until, isOver }: Execution,
 ): Promise<void> {
   for (const command of commands) {
-    if (isOver()) throw new Error('told to end before all of it was injected')
+    if (isOver()) throw new Error('the injector was stopped before the injection was complete')
     await executor.perform(command, scope, until)
   }
 }
@@ -151,7 +151,8 @@ function startUpdates(
   const perform = async (commands: Plan['apply']) =>
     await performAll(executor, commands, { scope, until, isOver: () => until.aborted })
   const following = follow(perform, stopping.signal).catch((error: unknown) => {
-    if (!stopping.signal.aborted) log.error('addresses are not followed any more', { what, error: textOf(error) })
+    if (!stopping.signal.aborted)
+      log.error('the update of addresses failed; the injected addresses stay', { what, error: textOf(error) })
   })
   return async () => {
     stopping.abort()

@@ -62,7 +62,7 @@ async function inject(start: ProgramStart, settings: Settings): Promise<number> 
   const context = 'problems' in invocation ? {} : invocation.common.log
   const log = createLog(start.print, settings.logLevel, context, systemClock.now)
   if (log === undefined) {
-    complain(`LOG_LEVEL: found '${settings.logLevel}', expected debug, info, warn or error`)
+    complain(`LOG_LEVEL: found '${settings.logLevel}'; expected debug, info, warn or error`)
     return NO_LOG
   }
   if ('problems' in invocation) {

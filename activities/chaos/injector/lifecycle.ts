@@ -76,7 +76,7 @@ export async function runLifecycle(life: Lifecycle): Promise<0 | 1> {
   end('end')
   if (!(await cleanAll(life))) return 1
   await life.actions.removeFinalizer().catch((error: unknown) => {
-    life.log.error('the finalizer of this pod could not be taken off', { error: textOf(error) })
+    life.log.error('the finalizer of this pod could not be removed', { error: textOf(error) })
   })
   return code
 }
@@ -112,7 +112,7 @@ async function injectAndWait(life: Lifecycle, { signal: over, isOver }: End): Pr
     log.info('injected')
   }
   await actions.releaseTarget(over).catch((error: unknown) => {
-    log.error('the target that waits could not be released', { error: textOf(error) })
+    log.error('the waiting init container could not be released', { error: textOf(error) })
   })
   const isDone = isInjected && (await finishAll(life, { signal: over, isOver }))
   if (isDone && life.isRepeatable) await repeat(life, { signal: over, isOver })
@@ -153,7 +153,7 @@ async function finishAll(
         return false
       }
       count('injected', false)
-      log.error('not injected, though it was ready', { what, error: textOf(error) })
+      log.error('the injection failed', { what, error: textOf(error) })
       await actions.becomeUnready()
       return false
     }
@@ -184,7 +184,7 @@ async function repeat(life: Lifecycle, { signal: over, isOver }: End): Promise<v
     const trigger = await nextTrigger({ clock, restart, pulse: turnsAt, retry: retry?.at }, over)
     if (isOver()) break
     if (trigger === 'restart') {
-      log.info('the target was started again')
+      log.info('a container of the target was restarted')
       restart = nextRestart(life, over)
     } else if (trigger === 'pulse' && pulse !== undefined) {
       isActive = !isActive
@@ -205,7 +205,9 @@ async function nextRestart({ actions, log }: Lifecycle, over: AbortSignal): Prom
   try {
     await actions.targetRestart(over)
   } catch (error) {
-    log.error('the target is not watched any more: it will not be injected again', { error: textOf(error) })
+    log.error('the watch of the target ended; restarted containers will not be injected again', {
+      error: textOf(error),
+    })
     await aborted(over)
   }
 }
@@ -213,7 +215,7 @@ async function nextRestart({ actions, log }: Lifecycle, over: AbortSignal): Prom
 function nextRetry({ clock, log }: Lifecycle, failed: readonly Injection[], retries: number): Retry | undefined {
   if (failed.length === 0) return undefined
   const pauseMs = Math.min(FIRST_BACKOFF_MS * 2 ** retries, MAX_BACKOFF_MS)
-  log.warn('the injection is retried', { what: failed.map(({ what }) => what), retries, pauseMs })
+  log.warn('retrying the injection', { what: failed.map(({ what }) => what), retries, pauseMs })
   return { failed, retries, at: clock.steady() + pauseMs }
 }
 
@@ -263,7 +265,7 @@ async function cleanForReinjection(
       (error: unknown) => {
         count('cleaned_for_reinjection', false)
         failed.push(injection)
-        log.error('not cleaned; it is tried again', { what: injection.what, error: textOf(error) })
+        log.error('the clean-up failed; retrying', { what: injection.what, error: textOf(error) })
       },
     )
   return failed

@@ -31,7 +31,7 @@ export async function openSink({ sink, kind, statsd, log }: SinkOptions): Promis
   if (sink === 'noop') return NO_SINK
   const found = statsdAddressIn(statsd)
   if ('problem' in found) {
-    log.warn('metrics are not sent', { why: found.problem })
+    log.warn('metrics are off', { why: found.problem })
     return NO_SINK
   }
   const { DatadogClient } = await import('../datadog-client.ts')
@@ -39,7 +39,7 @@ export async function openSink({ sink, kind, statsd, log }: SinkOptions): Promis
     address: found.address,
     app: 'chaos-injector',
     isGrouped: false,
-    lost: (error) => log.warn('metrics are lost; this is said once', { error: textOf(error) }),
+    lost: (error) => log.warn('metrics cannot be sent; this is logged once', { error: textOf(error) }),
   })
   return {
     // chaos-controller's names of the metric and of the tag's values; `isDone`: the operation succeeded.

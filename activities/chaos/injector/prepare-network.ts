@@ -50,7 +50,7 @@ export async function prepareNetwork(
   ]
   const plan = lacking.length > 0 ? { unsupported: lacking } : planNetwork(first, backend)
   if (target.containers.length === 0 && common.level === 'pod' && !isSimulated)
-    preRun.log.warn('containers cannot be told apart here: the whole pod is disrupted')
+    preRun.log.warn('this machine cannot distinguish the containers of a pod; the whole pod is disrupted')
   if (isUnsupported(plan)) return { plan, network: target.network }
   return { plan, network: target.network, follow: addressUpdates(preRun, spec, ask, plan.follow) }
 }
@@ -67,7 +67,7 @@ export async function existingChainProblems(
   [table, chain]: readonly [string, string],
 ): Promise<readonly string[]> {
   return (await hasChain({ proc: settings.proc, run, network }, table, chain))
-    ? [`the target is disrupted already: its table ${table} has a chain ${chain}`]
+    ? [`the target is already disrupted: its table ${table} has the chain ${chain}`]
     : []
 }
 
@@ -132,7 +132,8 @@ function addressUpdates(
       if (isFixed || until.aborted) return
       // A name server or API server may answer again next time.
       const next = await ask().then(follow, (error: unknown) => ({ unsupported: [textOf(error)] }))
-      if ('unsupported' in next) log.warn('addresses are left as they are', { why: next.unsupported })
+      if ('unsupported' in next)
+        log.warn('the new addresses cannot be injected; the previous ones stay', { why: next.unsupported })
       else {
         await perform(next.commands)
         if (next.commands.length > 0) log.info('addresses have changed', { commands: next.commands.length })
@@ -147,7 +148,7 @@ type LinkFacts = Pick<NetworkFacts, 'interfaces' | 'gateway'>
 /** @throws if a program fails. */
 export async function linkFacts(proc: string, run: Run, network: NetworkRef): Promise<LinkFacts> {
   const path = await networkPath(proc, network)
-  if (path === undefined) throw new Error(`the network of process ${network.pid} is gone`)
+  if (path === undefined) throw new Error(`the network namespace of process ${network.pid} does not exist any more`)
   const ask = async (...argv: readonly string[]) => await runJson(run, ['nsenter', `--net=${path}`, '--', ...argv])
   const links = await ask('ip', '-j', 'link', 'show')
   const qdiscs = await ask('tc', '-j', 'qdisc', 'show')

@@ -80,7 +80,7 @@ async function prepareNodeFailure(
     const booted = await bootTime(settings.proc)
     // A kubelet that has lost its state may start the containers of a pod again.
     if (started !== undefined && booted !== undefined && started < booted)
-      throw new Error('the node was started again since this pod was: it has failed, and is not made to fail again')
+      throw new Error('the node has restarted since this pod started: the failure is done and is not repeated')
   }
   const before = (await readText(settings.sysrq))?.trim()
   const files = { enable: settings.sysrq, trigger: settings.sysrqTrigger }
@@ -88,7 +88,7 @@ async function prepareNodeFailure(
 }
 
 function prepareGrpc(spec: SpecOf<'grpc-disruption'>, { targetPodIp }: CommonFlags): Prepared {
-  if (targetPodIp === undefined) return refused('the address of the target is not known: --target-pod-ip is not given')
+  if (targetPodIp === undefined) return refused('--target-pod-ip is missing; pass the address of the target')
   return { plan: planGrpc(spec, `${targetPodIp}:${spec.port}`) }
 }
 
@@ -97,7 +97,8 @@ async function preparePodReplacement(
   spec: SpecOf<'pod-replacement'>,
   common: CommonFlags,
 ): Promise<Prepared> {
-  if (cluster === undefined) return refused('pods are replaced in a cluster only, and there is none')
+  if (cluster === undefined)
+    return refused('pod-replacement needs a cluster, and the injector has no connection to one')
   const { replacementFacts } = await import('./cluster.ts')
   return { plan: planPodReplacement(spec, await replacementFacts(await cluster.client(), common)) }
 }
@@ -134,7 +135,7 @@ async function networkTarget(preRun: PreRun, containers: Containers) {
 async function networkNamespaceOf({ settings }: PreRun, { name, main }: FoundContainer): Promise<NetworkRef> {
   const network = await networkOf(settings.proc, main.pid)
   if (network !== undefined) return network
-  throw new Error(`container ${name}: the network of process ${main.pid} cannot be seen`)
+  throw new Error(`container ${name}: the network namespace of process ${main.pid} cannot be read`)
 }
 
 async function prepareCpu(preRun: PreRun, spec: SpecOf<'cpu-pressure'>, pid: number): Promise<Prepared> {
@@ -143,13 +144,13 @@ async function prepareCpu(preRun: PreRun, spec: SpecOf<'cpu-pressure'>, pid: num
   const groups = await Promise.all(['cpu', 'cpuset', 'cpuacct'].map((name) => targetGroup(preRun, pid, name)))
   const joins = procsOf(groups)
   // Outside of the group, the child would take CPU from other workloads.
-  if (joins.length === 0) return refused('no control group accounts for the CPU of the target')
+  if (joins.length === 0) return refused('the target has no control group for CPU')
   return { plan: planCpuPressure(spec, { joins, cpus: countCpus(list) }) }
 }
 
 async function prepareMemory(preRun: PreRun, spec: SpecOf<'memory-pressure'>, pid: number): Promise<Prepared> {
   const group = await targetGroup(preRun, pid, 'memory')
-  if (group === undefined) return refused('no control group accounts for the memory of the target')
+  if (group === undefined) return refused('the target has no control group for memory')
   const files =
     group.version === 1 ? ['memory.limit_in_bytes', 'memory.usage_in_bytes'] : ['memory.max', 'memory.current']
   const [limit = '', usageFile = ''] = files.map((file) => join(group.folder, file))
@@ -164,7 +165,7 @@ async function prepareDns(preRun: PreRun, spec: SpecOf<'dns-disruption'>, contai
   const lacking = [
     ...(settings.isSimulated ? [] : await existingChainProblems(preRun, target.network, ['nat', DNS_CHAIN])),
     ...lacks(missing, ['restore', 'redirect', ...matchCapabilities(target.containers)]),
-    ...(settings.podIp === undefined ? ['the address of this pod is not known: CHAOS_POD_IP is not set'] : []),
+    ...(settings.podIp === undefined ? ['CHAOS_POD_IP is missing; set it to the address of this pod'] : []),
   ]
   if (lacking.length > 0 || settings.podIp === undefined) return { plan: { unsupported: lacking } }
   const conf = await readText(join(settings.proc, String(containers[0].main.pid), 'root/etc/resolv.conf'))

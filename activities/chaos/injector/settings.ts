@@ -46,7 +46,7 @@ export function readSettings(env: Environment): Settings {
   const backend = text('CHAOS_INJECTOR_NETWORK_BACKEND')
   const known = BACKENDS.find((one) => one === backend)
   if (backend !== undefined && known === undefined)
-    throw new Error(`CHAOS_INJECTOR_NETWORK_BACKEND: found '${backend}', expected one of ${BACKENDS.join(', ')}`)
+    throw new Error(`CHAOS_INJECTOR_NETWORK_BACKEND: found '${backend}'; expected one of ${BACKENDS.join(', ')}`)
   return {
     pod: text('INJECTOR_POD_NAME') ?? '',
     podIp: text('CHAOS_POD_IP'),
@@ -77,7 +77,7 @@ function terminationLogIn(text: (name: string) => string | undefined): string {
 function simulatedIn(text: (name: string) => string | undefined): boolean {
   const value = text('CHAOS_INJECTOR_SIMULATED')
   if (value === undefined) return false
-  if (value !== 'yes') throw new Error(`CHAOS_INJECTOR_SIMULATED: found '${value}', expected yes, or nothing`)
+  if (value !== 'yes') throw new Error(`CHAOS_INJECTOR_SIMULATED: found '${value}'; expected yes, or nothing`)
   if (text('KUBERNETES_SERVICE_HOST') !== undefined)
     throw new Error(
       'CHAOS_INJECTOR_SIMULATED: found yes in a pod of a cluster; only the node agent of pawl dev simulates',

@@ -60,7 +60,7 @@ export async function sweepNotes(
       remaining.push(`${entry.what}: ${textOf(error)}`)
     }
   }
-  if (undone.length > 0) log.info('undone what a killed injector has left', { undone })
+  if (undone.length > 0) log.info('undone the changes of a killed injector', { undone })
   return { undone, remaining }
 }
 
@@ -135,7 +135,7 @@ async function sweepQdiscs({ run, remove, remaining }: QdiscSweep): Promise<void
     const isTree =
       kind === 'prio' && handle === '1:' && line.replaceAll('  ', ' ').includes(`bands 4 priomap ${REFERENCE_PRIOMAP}`)
     if (handle === ROOT_HANDLE || isTree) await remove(['tc', 'qdisc', 'del', 'dev', name, 'root'])
-    else if (kind === 'netem') remaining.push(`${line.trim()}: shaped by somebody else`)
+    else if (kind === 'netem') remaining.push(`${line.trim()}: set by another program`)
   }
 }
 
@@ -163,15 +163,15 @@ export async function runSweep({ args, env, self, print }: ProgramStart): Promis
   const folder = flags.withDefault('state', absolutePath, settings.stateFolder)
   const pid = flags.optional('network-of', integerIn(1, 2 ** 22))
   flags.refuseUnknown()
-  if (flags.problems.length > 0) throw new Error(flags.problems.join('; '))
+  if (flags.problems.length > 0) throw new Error(flags.problems.join('\n'))
   const { proc } = settings
   const network = pid === undefined ? undefined : await networkOf(proc, pid)
-  if (pid !== undefined && network === undefined) throw new Error(`--network-of: process ${pid} is not there`)
+  if (pid !== undefined && network === undefined) throw new Error(`--network-of: process ${pid} does not exist`)
   const cluster = openCluster(settings)
   const children = new Children({ proc, env, self })
   const machine: Machine = { proc, run: runProgram, clock: systemClock, children, cluster }
   const log = createLog(print, settings.logLevel, {}, systemClock.now)
-  if (log === undefined) throw new Error(`LOG_LEVEL: found '${settings.logLevel}', expected debug, info, warn or error`)
+  if (log === undefined) throw new Error(`LOG_LEVEL: found '${settings.logLevel}'; expected debug, info, warn or error`)
   const { undone, remaining } = await sweepAll({ machine, undoLog: new UndoLog(folder), log }, network?.inode)
   await cluster?.close()
   for (const line of undone) print(`undone: ${line}\n`)

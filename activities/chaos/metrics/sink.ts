@@ -30,7 +30,7 @@ export function openAgent({ statsd = {}, setting, isGrouped, warn }: AgentOption
     app: 'chaos-controller',
     isGrouped,
     lost: (error) => {
-      warn({ err: error, agent: address }, 'what is sent to the agent of Datadog is lost; this is said once')
+      warn({ err: error, agent: address }, 'metrics cannot be sent to the Datadog agent; this is logged once')
     },
   })
 }

@@ -87,16 +87,16 @@ export class NodeAgent {
         if (pod === undefined) await folder.remove()
         else if (this.isOurs(pod)) this.startKeeper(pod, 'disk')
         else
-          log.error('left alone a pod that is not asked for', {
+          log.error('ignored a pod that this node agent does not run', {
             pod: `${pod.namespace}/${pod.name}`,
             node: pod.nodeName,
           })
       } catch (error) {
         // A user has to inspect it.
-        log.error('left alone a folder that cannot be read', { folder: folder.path, error: textOf(error) })
+        log.error('ignored a folder that cannot be read', { folder: folder.path, error: textOf(error) })
       }
     }
-    if (this.tracked.size > 0) log.info('took up what an agent before has started', { pods: this.tracked.size })
+    if (this.tracked.size > 0) log.info('took over the pods of the previous node agent', { pods: this.tracked.size })
     return unlock
   }
 
@@ -232,7 +232,7 @@ export async function lockFolder(folder: string): Promise<() => Promise<void>> {
       const holder = await holderIn(path)
       if (holder !== undefined && holder.bootId === (await bootId('/proc')) && (await isRunning(holder)))
         throw new Error(
-          `${folder}: found it taken by the node agent with process ${holder.pid}, expected no other agent`,
+          `${folder}: the node agent with process ${holder.pid} uses this folder; stop that agent, or choose another folder`,
         )
       await rm(path, { force: true })
     }

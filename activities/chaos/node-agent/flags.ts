@@ -103,13 +103,13 @@ function nodesIn(text: string | undefined): ReadonlySet<string> | undefined {
   if (text === 'all') return undefined
   const names = (text ?? '').split(',').filter((name) => name !== '')
   if (names.length === 0)
-    throw new Error(`--nodes: found ${text === undefined ? 'nothing' : `'${text}'`}, expected names of nodes, or all`)
+    throw new Error(`--nodes: found ${text === undefined ? 'nothing' : `'${text}'`}; expected names of nodes, or all`)
   return new Set(names)
 }
 
 function commandIn(text: string): readonly string[] {
   const words = text.split(' ').filter((word) => word !== '')
-  if (words.length === 0) throw new Error(`--injector: found '${text}', expected a program`)
+  if (words.length === 0) throw new Error(`--injector: found '${text}'; expected a program`)
   return words
 }
 
@@ -120,6 +120,6 @@ function oneOf<Value extends string>(
 ): Value | undefined {
   if (found === undefined) return undefined
   const value = known.find((one) => one === found)
-  if (value === undefined) throw new Error(`--${flag}: found '${found}', expected ${known.join(' or ')}`)
+  if (value === undefined) throw new Error(`--${flag}: found '${found}'; expected ${known.join(' or ')}`)
   return value
 }

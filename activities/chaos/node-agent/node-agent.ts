@@ -24,7 +24,7 @@ export async function run({ args, env, self, end, print, complain }: ProgramStar
     const kube = createKubeClient({ kubeconfigPath: flags.kubeconfig, userAgent: 'pawl-node-agent' })
     const log = createLog(complain, env['LOG_LEVEL'] ?? 'info', {}, Date.now)
     if (log === undefined)
-      throw new Error(`LOG_LEVEL: found '${env['LOG_LEVEL'] ?? ''}', expected debug, info, warn or error`)
+      throw new Error(`LOG_LEVEL: found '${env['LOG_LEVEL'] ?? ''}'; expected debug, info, warn or error`)
     const inherited = inheritedVariables(env)
     const agent = new NodeAgent({
       kube,

@@ -69,7 +69,7 @@ export class PodFolder {
     if (text === undefined) return undefined
     const record = JSON.parse(text) as PodRecord
     if ((record.version as number) !== 1)
-      throw new Error(`${this.path}/pod.json: found version ${String(record.version)}, expected 1`)
+      throw new Error(`${this.path}/pod.json: found version ${String(record.version)}; expected 1`)
     return record
   }
 

@@ -90,7 +90,7 @@ export class PodKeeper {
         terminatedMs = now()
         await run.terminate('deleted', this.pod?.graceMs ?? 0, terminatedMs)
       } else if (terminatedMs !== undefined && now() - terminatedMs > (this.pod?.graceMs ?? 0)) {
-        log.warn('killed at the end of the agent', { pod: this.name })
+        log.warn('killed the injector, because the node agent ends', { pod: this.name })
         await run.kill(now())
       }
       await this.wait(run.lookEveryMs)
@@ -124,7 +124,7 @@ export class PodKeeper {
         await run.terminate(act.why, act.graceMs, now())
         break
       case 'kill':
-        log.warn('killing the injector: its grace is over', { pod: this.name })
+        log.warn('killing the injector, because its grace period has passed', { pod: this.name })
         await run.kill(now())
         break
       case 'sweep':
@@ -154,7 +154,7 @@ export class PodKeeper {
         },
         (error: unknown) => {
           const delayMs = this.reportBackoff.failed(error)
-          log.warn('could not tell the API server', { pod: this.name, error: textOf(error), delayMs })
+          log.warn('could not update the pod; retrying', { pod: this.name, error: textOf(error), delayMs })
         },
       )
       .finally(() => {
@@ -179,7 +179,7 @@ export class PodKeeper {
   private async release(pod: AgentPod): Promise<AgentPod | undefined> {
     const { kube, log } = this.deps
     const body = { apiVersion: 'v1', kind: 'DeleteOptions', gracePeriodSeconds: 0, preconditions: { uid: pod.uid } }
-    log.info('letting the pod go', { pod: this.name, phase: pod.phase })
+    log.info('removing the pod', { pod: this.name, phase: pod.phase })
     return await this.answer(pod, kube.request('DELETE', pod.path, { body }))
   }
 

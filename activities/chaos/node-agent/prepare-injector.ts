@@ -58,7 +58,9 @@ export async function prepareInjector(settings: InjectorSettings, pod: AgentPod,
   const { args, mounts, probe } = pod.container
   const isNode = isOfNode(args)
   if (isNode && !settings.mayDisturbNode && !settings.simulates)
-    throw new Unstartable('--level node: this machine itself would be disturbed, expected --node-level allow')
+    throw new Unstartable(
+      '--level node: it would disturb this machine; start the node agent with --node-level allow to permit it',
+    )
   const processes = await readTarget(settings, pod)
   const isSimulated =
     settings.simulates && (isNode ? !settings.mayDisturbNode : needsProcess(args) && processes === undefined)
@@ -161,7 +163,7 @@ export async function followTarget(
       await replaceFile(folder.containers, text)
       written = text
     } catch (error) {
-      log.warn('the injector is not told of its target', { pod: name, error: textOf(error) })
+      log.warn('the injector cannot read its target', { pod: name, error: textOf(error) })
     }
   }
 }

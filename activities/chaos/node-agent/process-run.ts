@@ -150,7 +150,7 @@ export class ProcessRun implements PodRun {
 
   private async recorded(): Promise<PodRecord> {
     const record = await this.deps.folder.read()
-    if (record === undefined) throw new Error(`${this.deps.folder.path}: found no record of a pod, expected one`)
+    if (record === undefined) throw new Error(`${this.deps.folder.path}: found no record of a pod; expected one`)
     return record
   }
 

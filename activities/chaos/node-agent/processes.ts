@@ -29,7 +29,7 @@ export async function isRunning(ref: ProcessRef): Promise<boolean> {
 /** This process. */
 export async function ownProcess(): Promise<ProcessRef> {
   const found = await processRef(PROC, process.pid)
-  if (found === undefined) throw new Error(`${PROC}/${process.pid}/stat: found nothing, expected this process`)
+  if (found === undefined) throw new Error(`${PROC}/${process.pid}/stat: found nothing; expected this process`)
   return found
 }
 

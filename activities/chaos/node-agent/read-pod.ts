@@ -130,7 +130,7 @@ function readProbe(container: RawContainer | undefined): {
   readonly problem: string | undefined
 } {
   if (container === undefined)
-    return { probe: undefined, problem: `containers: found no ${INJECTOR_CONTAINER}, expected it` }
+    return { probe: undefined, problem: `spec.containers: container "${INJECTOR_CONTAINER}" is missing` }
   const { readinessProbe: given } = container
   if (given === undefined) return { probe: undefined, problem: undefined }
   try {

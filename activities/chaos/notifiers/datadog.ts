@@ -22,13 +22,9 @@ export function datadogNotifier(client: Pick<DatadogClient, 'event'>): Notifier 
       try {
         await client.event(payload as unknown as DatadogEvent)
       } catch (error) {
-        throw new ActivityError(
-          'NotifierUnreachable',
-          `nothing can be sent to the agent of datadog: ${codeOf(error)}`,
-          {
-            retryable: true,
-          },
-        )
+        throw new ActivityError('NotifierUnreachable', `the Datadog agent does not accept data: ${codeOf(error)}`, {
+          retryable: true,
+        })
       }
     },
   }

@@ -31,7 +31,9 @@ export function httpNotifier(config: HttpNotifierConfig, clusterName: string): N
     async send({ id, subject, payload }, signal) {
       const url = urls.get(subject.kind)
       if (url === undefined)
-        throw new ActivityError('NotifierOff', `nobody is told of a ${subject.kind} any more`, { retryable: false })
+        throw new ActivityError('NotifierOff', `the configuration has no notifier for ${subject.kind} any more`, {
+          retryable: false,
+        })
       const token = config.auth === undefined ? undefined : await tokenOf(config.auth, signal)
       await sendRequest({
         notifier: 'http',
@@ -57,7 +59,7 @@ async function tokenOf(
   const token = tokenAt(answer, tokenPath)
   if (token !== undefined) return token
   const expected = tokenPath === undefined ? 'a token' : `a token at ${tokenPath}`
-  throw new ActivityError('NotifierUnauthorized', `the answer of authURL has no token; expected ${expected}`, {
+  throw new ActivityError('NotifierUnauthorized', `authURL: the answer has no token; expected ${expected}`, {
     retryable: true,
   })
 }

@@ -10,8 +10,7 @@ export class SecretFileError extends Error {}
 /** @throws SecretFileError */
 export function secretIn(path: string): string {
   const [found] = textIn(path).trim().split(/\s+/)
-  if (found === undefined || found === '')
-    throw new SecretFileError(`${path}: found nothing in it, expected one secret`)
+  if (found === undefined || found === '') throw new SecretFileError(`${path}: the file is empty; expected one secret`)
   return found
 }
 
@@ -23,7 +22,7 @@ export function headersIn(path: string): readonly string[] {
       if (line.trim() === '') return []
       const problem = headerProblem(line)
       if (problem === undefined) return [line]
-      throw new SecretFileError(`${path}: line ${index + 1}: found ${problem}, expected ${EXPECTED_HEADER}`)
+      throw new SecretFileError(`${path}: line ${index + 1}: found ${problem}; expected ${EXPECTED_HEADER}`)
     })
 }
 

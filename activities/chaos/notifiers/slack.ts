@@ -62,7 +62,8 @@ export function slackNotifier(config: SlackNotifierConfig, clusterName: string, 
       const channel = to === 'person' ? await userIdOf(textOf(id), call, signal) : textOf(id)
       const username = `${subject.kind} Status Bot`
       // S2
-      if (channel === undefined) log.warn({ reason, name: subject.name }, 'the author has no account in Slack')
+      if (channel === undefined)
+        log.warn({ reason, name: subject.name }, 'the author of the Disruption has no Slack account')
       else await call('chat.postMessage', { channel, username, ...sent }, signal)
     },
   }
@@ -127,8 +128,8 @@ async function callMethod({ apiURL, method, body, token, signal }: MethodCall) {
   const error = textOf(fields['error'])
   if (fields['ok'] === true || (isLookup && error === 'users_not_found')) return fields
   // Only Slack's error code, never a text from the response.
-  const word = /^[a-z_]{1,60}$/.test(error) ? error : 'an answer that is none of Slack'
-  throw new ActivityError('SlackRefused', `slack answers ${method} with ${word}; expected ok`, {
+  const word = /^[a-z_]{1,60}$/.test(error) ? error : 'an unknown answer'
+  throw new ActivityError('SlackRefused', `Slack: ${method}: found ${word}; expected ok`, {
     retryable: error === '' || TEMPORARY_ERRORS.has(error),
   })
 }
@@ -140,10 +141,10 @@ function webhookOf({ webhookURL, webhookURLFilepath: path }: SlackNotifierConfig
     const url = secretIn(path)
     const problem = urlProblem(url)
     if (problem === undefined) return url
-    throw new SecretFileError(`${path}: found ${problem}, expected the https:// URL of a webhook`)
+    throw new SecretFileError(`${path}: found ${problem}; expected the https:// URL of a webhook`)
   }
 }
 
 function disabledError(what: string): ActivityError {
-  return new ActivityError('NotifierOff', `the configuration of slack has no ${what} any more`, { retryable: false })
+  return new ActivityError('NotifierOff', `the configuration of Slack has no ${what} any more`, { retryable: false })
 }

@@ -38,7 +38,7 @@ export const RULES: readonly ConsistencyRule[] = [
   {
     name: 'lost-event',
     severity: 'bad',
-    expected: 'each object to be there by an event',
+    expected: 'an event for each object',
     // Retention removes whole days of events and keeps the object.
     query: (
       cluster,
@@ -50,7 +50,7 @@ export const RULES: readonly ConsistencyRule[] = [
   {
     name: 'undead',
     severity: 'bad',
-    expected: 'an object whose last event is its deletion to be deleted',
+    expected: 'an object to be deleted if its last event is DELETED',
     query: (
       cluster,
     ) => sql`select ${OBJECT} || ': deleted at ' || e.at || ', lives in version ' || o.resource_version as violation
@@ -62,7 +62,7 @@ export const RULES: readonly ConsistencyRule[] = [
   {
     name: 'object-behind',
     severity: 'bad',
-    expected: 'an object to be as new as its newest event',
+    expected: 'the version of an object to equal the version of its newest event',
     query: (cluster) => sql`with ${NEWEST(cluster)},
       known as (select uid, max(resource_version) as version, max(at) as at from newest where outcome <> 'stale' group by uid)
       select ${OBJECT} || ': version ' || o.resource_version || ', its newest event has ' || k.version as violation
@@ -72,7 +72,7 @@ export const RULES: readonly ConsistencyRule[] = [
   {
     name: 'version-order',
     severity: 'warn',
-    expected: 'what is watched of an object to come with rising versions, unless the cluster was restored',
+    expected: 'rising versions of the events of an object, unless the cluster was restored',
     query: (cluster) => sql`with ${NEWEST(cluster)},
       watched as (select *, max(resource_version) over (partition by uid order by seq rows between unbounded preceding and 1 preceding) as before
         from newest where source = 'watch' and outcome = 'wake')
@@ -82,7 +82,7 @@ export const RULES: readonly ConsistencyRule[] = [
   {
     name: 'sequence',
     severity: 'bad',
-    expected: 'no number beyond the last one that the sequence has given',
+    expected: 'no number above the last value of the sequence',
     query: (cluster) => sql`with ${NEWEST(cluster)}
       select o.kind || ' ' || o.namespace || '/' || o.name || ': event ' || o.seq || ', the sequence is at ' || s.last_value as violation
       from newest o cross join watch_event_seq s where o.seq > s.last_value`,
@@ -90,7 +90,7 @@ export const RULES: readonly ConsistencyRule[] = [
   {
     name: 'future',
     severity: 'warn',
-    expected: 'no event of a time that is still to come',
+    expected: 'no event with a future time',
     query: (
       cluster,
     ) => sql`select o.kind || ' ' || o.namespace || '/' || o.name || ': event ' || o.seq || ' at ' || o.at as violation
@@ -99,7 +99,7 @@ export const RULES: readonly ConsistencyRule[] = [
   {
     name: 'job-ends',
     severity: 'bad',
-    expected: 'a job to have ended, with a time after its begin, or not',
+    expected: 'a job to have both a result and a later end time, or neither',
     query: (
       cluster,
     ) => sql`select ${SUBJECT} || ': outcome ' || coalesce(j.outcome, 'none') || ', from ' || j.started_at || ' to ' || coalesce(j.finished_at::text, 'now') as violation
@@ -108,7 +108,7 @@ export const RULES: readonly ConsistencyRule[] = [
   {
     name: 'two-jobs',
     severity: 'bad',
-    expected: 'one open job of an object',
+    expected: 'at most one open job per object',
     query: (
       cluster,
     ) => sql`select min(j.controller || ' ' || j.namespace || '/' || j.name) || ': ' || count(*) || ' open jobs, ' || string_agg(j.job_id, ' ') as violation
@@ -118,7 +118,7 @@ export const RULES: readonly ConsistencyRule[] = [
   {
     name: 'job-of-the-dead',
     severity: 'warn',
-    expected: 'the job of an object that is gone to have ended',
+    expected: 'no open job of a deleted object',
     query: (cluster) => sql`select ${SUBJECT} || ': open, the object is gone since ' || o.updated_at as violation
       from job j join object o on o.uid = j.uid and o.cluster = j.cluster
       where j.cluster = ${cluster} and j.outcome is null and o.deleted and o.updated_at < now() - ${OLD}`,
@@ -126,7 +126,7 @@ export const RULES: readonly ConsistencyRule[] = [
   {
     name: 'hosted-jobs',
     severity: 'bad',
-    expected: 'a hosted job to have a run, and to end with it',
+    expected: 'a hosted job to have a run, and to end with the run',
     query: (
       cluster,
     ) => sql`select ${SUBJECT} || case when r.workflow_id is null then ': its run has no row' else ': open, its run is ' || r.outcome end as violation
@@ -137,7 +137,7 @@ export const RULES: readonly ConsistencyRule[] = [
   {
     name: 'write-without-job',
     severity: 'warn',
-    expected: 'what was written to have the job of its run',
+    expected: 'each write to belong to the job of its run',
     query: (
       cluster,
     ) => sql`select a.object || ': ' || a.verb || ' of ' || a.workflow_id || ', pass ' || a.pass as violation
@@ -148,7 +148,7 @@ export const RULES: readonly ConsistencyRule[] = [
   {
     name: 'write-without-answer',
     severity: 'warn',
-    expected: 'the answer of each write of a job that has ended',
+    expected: 'an answer for each write of an ended job',
     query: (
       cluster,
     ) => sql`select a.object || ': ' || a.verb || ' of ' || a.workflow_id || ', pass ' || a.pass || ', sent at ' || a.started_at as violation
@@ -158,7 +158,7 @@ export const RULES: readonly ConsistencyRule[] = [
   {
     name: 'wake-of-nothing',
     severity: 'bad',
-    expected: 'a wake to tell of an event that there was',
+    expected: 'a wake to name an existing event',
     query: (
       cluster,
     ) => sql`select j.controller || ' ' || j.namespace || '/' || j.name || ': wake by event ' || j.seq || ', the sequence is at ' || s.last_value as violation
@@ -167,7 +167,7 @@ export const RULES: readonly ConsistencyRule[] = [
   {
     name: 'late-wake',
     severity: 'warn',
-    expected: 'a wake to be taken when it is due: does a worker run?',
+    expected: 'a worker to take each due wake; check that a worker runs',
     query: (
       cluster,
     ) => sql`select j.controller || ' ' || j.namespace || '/' || j.name || ': due since ' || j.due || ' (' || j.cause || ')' as violation
@@ -176,7 +176,7 @@ export const RULES: readonly ConsistencyRule[] = [
   {
     name: 'left-wait',
     severity: 'warn',
-    expected: 'who waits for an object to have an open job',
+    expected: 'each subscription to belong to an open job',
     query: (
       cluster,
     ) => sql`select j.controller || ' ' || j.uid || ', job ' || j.job_id || ': waits for ' || j.kind || ' ' || j.namespace || '/' || j.name as violation
@@ -186,7 +186,7 @@ export const RULES: readonly ConsistencyRule[] = [
   {
     name: 'partitions',
     severity: 'bad',
-    expected: 'a partition for today and for the next days: does a bridge run?',
+    expected: 'partitions for today and the next days; check that a bridge runs',
     query: () => sql`select 'no watch_event_' || day as violation
       from (select to_char((now() at time zone 'UTC')::date + ahead, 'YYYYMMDD') as day from generate_series(0, 2) as ahead) d
       where to_regclass('watch_event_' || day) is null`,

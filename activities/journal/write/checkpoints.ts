@@ -48,7 +48,7 @@ const isOnTimeline = (timeline: string | undefined) =>
 export class LeaseLost extends Error {
   constructor(cluster: string, kind: GroupKind, owner: string) {
     super(
-      `watch of ${groupKindText(kind)} in cluster ${cluster}: ${owner} has lost its lease: another process holds it, or another PostgreSQL has taken the place of the one that gave it`,
+      `watch of ${groupKindText(kind)} in cluster ${cluster}: ${owner} has lost its lease: another process holds it, or another PostgreSQL server has replaced the one that issued it`,
     )
     this.name = 'LeaseLost'
   }
@@ -68,7 +68,7 @@ export async function acquireLease(db: Kysely<Database>, request: LeaseRequest):
 }
 
 const NO_TIMELINES =
-  'the journal is in a store that does not let pg_walfile_name and pg_current_wal_insert_lsn be called; expected a PostgreSQL that does: by them the bridge notices that another server has taken its place'
+  'journal: the database does not permit calls of pg_walfile_name and pg_current_wal_insert_lsn; use a PostgreSQL that permits them: the bridge detects by them that another server has replaced this one'
 
 /** SQLSTATE undefined_function, insufficient_privilege, feature_not_supported. */
 function lacksTimelineFunctions(error: unknown): boolean {

@@ -42,7 +42,8 @@ export function classify(known: ObjectState | undefined, event: IncomingEvent, i
   if (event.missed) return classifyMissed(known, event)
   const next = stateAfter(event)
   if (known === undefined) return { outcome: 'changed', next }
-  if (event.resourceVersion < known.resourceVersion) return stale(`version ${known.resourceVersion} is known`, true)
+  if (event.resourceVersion < known.resourceVersion)
+    return stale(`the journal has version ${known.resourceVersion}`, true)
   if (event.resourceVersion === known.resourceVersion) return classifyEqual(known, { event, isListed }, next)
   if (next.deleted && known.deleted) return { outcome: 'unchanged', reason: 'already deleted', next }
   if (known.deleted && !known.presumedDeleted && !isListed)
@@ -65,7 +66,7 @@ function classifyEqual(known: ObjectState, { event, isListed }: EventToClassify,
 }
 
 function classifyMissed(known: ObjectState | undefined, event: IncomingEvent): Classification {
-  if (known === undefined) return stale('the object was never known', false)
+  if (known === undefined) return stale('the journal does not have the object', false)
   if (known.deleted) return stale('already deleted', false)
   if (known.resourceVersion > event.resourceVersion) return stale('newer than the list', false)
   return { outcome: 'changed', next: { ...known, deleted: true, presumedDeleted: true } }

@@ -142,7 +142,7 @@ export async function closeEndedJobs(
   const rest = { job_id: '', cluster, seq: 0, due: now, foreign_event: true, may_start: false, writer: null }
   await upsertWakes(
     trx,
-    rows.map((subject) => ({ ...subject, ...rest, cause: 'its job was ended by another hand' })),
+    rows.map((subject) => ({ ...subject, ...rest, cause: 'the run of its job was ended from outside' })),
     now,
   )
 }

@@ -57,7 +57,7 @@ export async function lockObjects(
               from object where cluster = ${cluster} and uid = any(${uids}::text[])
               order by uid, api_group, kind for update) o) as known`.execute(trx)
   const [row] = rows
-  if (row === undefined) throw new Error('journal: drawing sequence numbers returned no row')
+  if (row === undefined) throw new Error('journal: the query for sequence numbers returned no row')
   return {
     seqs: row.seqs,
     known: row.known.map((known) => ({

@@ -114,7 +114,7 @@ function requireText(value: string | undefined, field: string, { watched, object
 function parseVersion(text: string, { watched, object }: ObjectEvent): number {
   if (/^\d{1,15}$/.test(text)) return Number(text)
   const { namespace = '', name } = object.metadata
-  throw new Error(`${watched.kind} ${namespace}/${name}: resourceVersion is "${text}", expected a number`)
+  throw new Error(`${watched.kind} ${namespace}/${name}: resourceVersion: found "${text}"; expected a number`)
 }
 
 // The longest annotation that the engine reads is `pawl.dev/made-for` with at most 635 characters. Kubernetes allows

@@ -1,6 +1,7 @@
 // Opens the repository that a Context, an Installation or an inline component names: a local folder or archive, or an OCI registry. It is opened on
 // first use, because an inline component without references needs none. Source: spec/landscaper.md 1.2, 1.7.
 
+import { LOCAL_ACCESS, OCI_ACCESS } from '../access-types.ts'
 import { BlueprintError } from '../render/render-errors.ts'
 import { titleOfComponent, type Component } from '../render/blueprint/component-descriptor.ts'
 import type { ResolvedResource, ResourceContent } from '../render/blueprint/component-scope.ts'
@@ -33,15 +34,6 @@ export interface NamedRepository {
 }
 
 const LOCAL_TYPES = ['local', 'ComponentArchive']
-const LOCAL_ACCESS = ['localBlob', 'localFilesystemBlob', 'localOciBlob']
-/** The field with the reference to an artefact or repository, by type of access. */
-const OCI_ACCESS: Readonly<Record<string, string>> = {
-  ociArtifact: 'imageReference',
-  ociRegistry: 'imageReference',
-  ociImage: 'imageReference',
-  ociBlob: 'ref',
-}
-
 export class RepositoryOfContext {
   readonly #source: RepositorySource
   readonly #data: ComponentData

@@ -93,12 +93,12 @@ function placeOf(deps: Deps, { subject, resource, object, elsewhere }: CreateInp
   const namespace = resource.withoutNamespace === true ? '' : (object.metadata.namespace ?? subject.namespace)
   const where = nameOf(resource.kind, { namespace, name })
   if (!isObjectName(name))
-    throw finalFailure('InvalidName', `${where} is applied; expected a name that the API server takes`)
+    throw finalFailure('InvalidName', `${where}: the name is invalid; expected a name that the API server accepts`)
   // The garbage collector removes what is owned from another namespace.
   if (subject.namespace !== '' && namespace !== subject.namespace && elsewhere !== true)
     throw finalFailure(
       'OtherNamespace',
-      `${where} is applied for ${nameOf(subject.kind, subject)}; expected the same namespace`,
+      `${where}: found another namespace than that of ${nameOf(subject.kind, subject)}; expected the same namespace`,
     )
   return { watched: followedKind(deps, resource), namespace, name, where }
 }
@@ -111,15 +111,18 @@ function createError({ subject }: CreateInput, { where, namespace }: NamedPlace,
   if (namespace !== subject.namespace) return retryableFailure(error.reason, withObject(where, error).message)
   return finalFailure(
     'NamespaceTerminating',
-    `${where}: namespace "${namespace}" is being deleted and takes no new object; expected a deletion that creates nothing`,
+    `${where}: namespace "${namespace}" is being deleted and accepts no new object; create nothing during a deletion`,
   )
 }
 
 const conflictError = ({ where }: NamedPlace, done: string) =>
-  retryableFailure('Conflict', `${where} was made and removed by others ${TRIES} times while it was ${done}`)
+  retryableFailure(
+    'Conflict',
+    `${where}: other clients created and deleted the object during ${TRIES} attempts; it was not ${done}`,
+  )
 
 const notServedError = (where: string) =>
-  retryableFailure('NotFound', `${where} cannot be made; expected the server to have its kind and its namespace`)
+  retryableFailure('NotFound', `${where} cannot be created; check that its CRD and its namespace exist`)
 
 /**
  * A4

@@ -47,5 +47,5 @@ export async function withinCallDeadline<T>(work: (signal: AbortSignal | undefin
 }
 
 function deadlineError(): Error {
-  return finalFailure(DEADLINE_EXCEEDED, 'the time of the call is over')
+  return finalFailure(DEADLINE_EXCEEDED, 'the timeout of the call has passed')
 }

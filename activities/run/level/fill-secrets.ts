@@ -83,15 +83,18 @@ async function readValue(deps: Deps, whose: SecretsInput, of: SecretKey): Promis
   const who = nameOf(whose.subject.kind, whose.subject)
   const where = nameOf('Secret', { namespace, name: secret })
   if (namespace !== whose.subject.namespace && whose.subject.namespace !== '')
-    throw finalFailure('OtherNamespace', `${where} is asked for a value for ${who}; expected the same namespace`)
+    throw finalFailure(
+      'OtherNamespace',
+      `${where}: found another namespace than that of ${who}, which needs its value; expected the same namespace`,
+    )
   const watched = followedKind(deps, SECRETS)
   const isHeard = await subscribeTo(deps, whose, { watched, namespace, name: secret })
   const object = namespace === '' ? undefined : await readObject(deps, watched, namespace, secret)
   const entries = (object && entriesOf(object)) ?? {}
   const value = Object.hasOwn(entries, key) ? entries[key] : undefined
   if (value !== undefined) return Buffer.from(value, 'base64')
-  const found = object === undefined ? 'is not there' : `has no key ${key}`
-  const message = `${where} ${found}; expected it with the value that is wanted for ${who}`
+  const found = object === undefined ? 'does not exist' : `has no key ${key}`
+  const message = `${where} ${found}; ${who} needs its value`
   throw isHeard ? finalFailure('SecretNotFound', message) : retryableFailure('SecretNotFound', message)
 }
 

@@ -17,7 +17,7 @@ export function dropLargeStates(subject: Subject, observed: Observed): Observed 
   if (bytes <= MAX_BYTES) return observed
   const { states, unreadable = {}, ...others } = observed
   const rest = bytesOf({ ...others, states: {}, unreadable })
-  if (rest > MAX_BYTES) throw tooLarge(`${placeOf(subject)} has ${kB(rest)}`, 'less in it')
+  if (rest > MAX_BYTES) throw tooLarge(`${placeOf(subject)} has ${kB(rest)}`, 'a smaller object')
   const sizes = Object.entries(states)
     .map(([state, value]) => ({ state, value, bytes: bytesOf(value) }))
     .sort((one, other) => other.bytes - one.bytes)
@@ -46,14 +46,14 @@ function stateTooLarge(
   const what = Array.isArray(value) ? `${value.length} objects of ${kB(bytes)} together` : `an object of ${kB(bytes)}`
   return tooLarge(
     `state ${state} of ${placeOf(subject)} has ${what}`,
-    'narrower selectors, or less of each object by pick or view',
+    'narrower selectors, or fewer fields by pick or view',
   )
 }
 
 function tooLarge(found: string, expected: string) {
   return finalFailure(
     'StatesTooLarge',
-    `${found}; an object and its states have room for ${MAX_BYTES / 1000} kB: expected ${expected}`,
+    `${found}; the object and its states may have at most ${MAX_BYTES / 1000} kB together; use ${expected}`,
   )
 }
 

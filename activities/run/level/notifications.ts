@@ -69,7 +69,10 @@ function receiversOf({ log }: Deps, notifier: Notifier, notified: NotifiedEvent)
   try {
     return notifier.receivers(notified)
   } catch (error) {
-    log.warn({ err: error, notifier: notifier.name, reason: notified.reason }, 'a notifier cannot say whom it tells')
+    log.warn(
+      { err: error, notifier: notifier.name, reason: notified.reason },
+      'the receivers of a notifier cannot be determined',
+    )
     return []
   }
 }
@@ -111,7 +114,7 @@ export const noticeActivities = (deps: Deps): NotificationActivities => ({
       if (notifier === undefined)
         throw new ActivityError(
           'UnknownNotifier',
-          `this worker has no notifier ${name}; expected it in its configuration`,
+          `notifier ${name} is not in the configuration of this worker; add it`,
           {
             retryable: true,
           },
@@ -127,7 +130,7 @@ export const noticeActivities = (deps: Deps): NotificationActivities => ({
   /** Emits a Warning about a notification that could not be sent. @throws `EventUnwritten` (retryable). */
   async tellUnsentNotice({ notice, why }) {
     const { subject, apiVersion, notifier, receiver, reason, id } = notice
-    const message = `notifier ${notifier} (${receiver}) could not be told of ${reason}, and is not any more: ${why}`
+    const message = `notifier ${notifier} (${receiver}): the notification of ${reason} failed, and Pawl does not retry it: ${why}`
     const event = { type: 'Warning', reason: 'NotificationFailed', source: 'pawl', identity: [id], message } as const
     if ((await writeEvent(deps, { ...subject, apiVersion }, event)) !== 'unwritten') return
     throw retryableFailure('EventUnwritten', 'the Event could not be written')
@@ -138,5 +141,8 @@ export const noticeActivities = (deps: Deps): NotificationActivities => ({
 function failureOf(error: unknown): unknown {
   if (error instanceof ActivityError) return toFailure(error, [])
   const { name } = error instanceof Error ? error : { name: typeof error }
-  return toFailure(new ActivityError('NotifierFailed', `the notifier met a bug, ${name}`, { retryable: true }), [])
+  return toFailure(
+    new ActivityError('NotifierFailed', `the notifier threw ${name}; see the log of the worker`, { retryable: true }),
+    [],
+  )
 }

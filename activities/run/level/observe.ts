@@ -82,7 +82,7 @@ export const observeActivities = (deps: Deps): Pick<LevelActivities, 'observeLev
     if (target?.metadata.uid !== subject.uid)
       throw finalFailure(
         'NotFound',
-        `${nameOf(subject.kind, subject)} is gone; expected it to be there for its state ${state}`,
+        `${nameOf(subject.kind, subject)} does not exist any more, so its state ${state} cannot be read`,
       )
     const settings = settingsFor(deps, by)
     const redactedTarget = redactObject(target, kind)
@@ -236,7 +236,7 @@ function writesOf({ controllers }: Pick<Deps, 'controllers'>, by: By) {
   const name = controllerOf(by)
   const controller = controllers.get(name)
   if (controller?.mode === 'level') return controller.writes
-  throw new Error(`this process has no controller ${name} in mode level`)
+  throw new Error(`this process has no controller "${name}" in mode level; check --controllers and --wings`)
 }
 
 /** Q2, Q3. */
@@ -252,7 +252,7 @@ async function singleObject(
   const where = stateOf(request)
   if (others.length > 0) {
     const found = `${owned.length} objects of kind ${query.kind}`
-    throw finalFailure('AmbiguousState', `${where}: found ${found}, expected one`)
+    throw finalFailure('AmbiguousState', `${where}: found ${found}; expected one`)
   }
   const [stranger] = objects
   if (only !== undefined || stranger === undefined) return only?.reduced
@@ -263,7 +263,7 @@ async function singleObject(
   const owner = ownerOf(stranger.object)
   const found = owner === undefined ? 'nobody' : `${owner.kind} ${owner.name}`
   const object = nameOf(query.kind, stranger.object.metadata)
-  throw finalFailure('StateNotOwned', `${where}: ${object} is owned by ${found}, expected the ${kind.kind}`)
+  throw finalFailure('StateNotOwned', `${where}: ${object} is owned by ${found}; expected the ${kind.kind}`)
 }
 
 // Limit of subscriptions to objects of other owners. A selector that finds more of them is a mistake.

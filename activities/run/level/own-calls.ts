@@ -172,6 +172,6 @@ function refuseTooLarge(name: string, result: unknown): void {
   if (bytes > MOST_CALL_BYTES)
     throw finalFailure(
       'CallTooLarge',
-      `the result has ${Math.ceil(bytes / 1000)} kB; expected at most ${MOST_CALL_BYTES / 1000} kB of ${name}: return a reference`,
+      `activity ${name}: found a result of ${Math.ceil(bytes / 1000)} kB; expected at most ${MOST_CALL_BYTES / 1000} kB; return a reference to the data`,
     )
 }

@@ -38,17 +38,17 @@ export function obstacleOf(input: OwnedInput & { readonly adopt?: true }, found:
   const controller = ownerOf(found)
   if (controller !== undefined) {
     if (isOwnedBy(found, input.target, subject)) return undefined
-    const message = `${where} is owned by ${controller.kind} ${controller.name}; expected nobody, or ${who}`
+    const message = `${where}: found owner ${controller.kind} ${controller.name}; expected no owner, or ${who}`
     return { code: 'OwnedByAnother', message }
   }
   const { uid, madeFor: marked } = ownershipLabelsOf(found)
   const own = markOf(input)
   if (uid !== undefined && (uid !== subject.uid || marked !== own)) {
-    const message = `${where} is owned by ${marked ?? `uid ${uid}`}; expected nobody, or ${who}`
+    const message = `${where}: found owner ${marked ?? `uid ${uid}`}; expected no owner, or ${who}`
     return { code: 'OwnedByAnother', message }
   }
   if (marked === own || input.adopt === true) return undefined
-  const message = `${where} is there and belongs to nobody; expected it to be made for ${who}, or \`adopt: true\``
+  const message = `${where}: the object exists and ${who} does not own it; delete it, or write it with \`adopt: true\``
   return { code: 'NotOwned', message }
 }
 

@@ -87,7 +87,7 @@ function refuseIdentity(object: ObservedObject, { metadata = {} }: PatchInput['p
   const wrong = Object.keys(metadata).filter((field) => !PATCHABLE.has(field))
   if (wrong.length === 0) return
   const found = wrong.map((field) => `metadata.${field}`).join(', ')
-  const message = `${nameOf(object.kind, object.metadata)} is patched with ${found}; expected labels and annotations only of its metadata`
+  const message = `${nameOf(object.kind, object.metadata)} : found a patch of ${found}; expected only labels and annotations of metadata`
   throw finalFailure('InvalidPatch', message)
 }
 

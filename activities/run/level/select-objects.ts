@@ -125,7 +125,7 @@ function reducer(deps: Deps, { state, query, by }: SelectionRequest): (object: K
       const message = error instanceof Error ? error.message : String(error)
       throw finalFailure(
         'ViewFailed',
-        `the view of state ${state} throws on ${nameOf(query.kind, object.metadata)}: ${message}`,
+        `the view of state ${state} throws for ${nameOf(query.kind, object.metadata)}: ${message}`,
       )
     }
   }

@@ -132,7 +132,7 @@ async function writeStatus(deps: Deps, input: StatusInput): Promise<string | und
   if ((await readObject(deps, watched, namespace, name))?.metadata.uid !== subject.uid) return undefined
   throw finalFailure(
     'NoStatusEndpoint',
-    `${nameOf(subject.kind, subject)} has no endpoint for its status; expected one, or \`statusSubresource: false\` in the controller`,
+    `${nameOf(subject.kind, subject)} : the CRD has no status subresource; add it, or set \`statusSubresource: false\` in the kind of the controller`,
   )
 }
 

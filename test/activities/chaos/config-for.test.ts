@@ -33,7 +33,7 @@ describe('the nodes of the controller', () => {
   })
 
   it('must be names', () => {
-    expect(() => nodesIn({ ownNode: 3 })).toThrow(/controller\.ownNode: found 3, expected a text or a list of texts$/)
+    expect(() => nodesIn({ ownNode: 3 })).toThrow(/controller\.ownNode: found 3; expected a text or a list of texts$/)
   })
 
   it("come from chaos-controller's variable", () => {

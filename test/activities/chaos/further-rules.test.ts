@@ -139,7 +139,7 @@ describe('the creation of a Disruption', () => {
     ['is of nodes', 'spec.level node', { level: 'node' }, safeMode({ allowNodeLevel: false })],
     [
       'fails nodes',
-      'spec.nodeFailure a failure of a node',
+      'spec.nodeFailure nodeFailure',
       { network: undefined, nodeFailure: {} },
       safeMode({ allowNodeFailure: false }),
     ],
@@ -169,7 +169,7 @@ describe('the creation of a Disruption', () => {
     { name: 'dns-tcp', port: 53, protocol: 'TCP' },
   ]
   const notPort = (port: object, count: number) => [
-    `spec.network.services[0].ports[0] ${JSON.stringify(port)}, which is ${count} ports of Service other/db`,
+    `spec.network.services[0].ports[0] ${JSON.stringify(port)}, which matches ${count} ports of Service other/db`,
   ]
   it.each<[string, object, object[], readonly string[]]>([
     ['the whole of a Service', { ports }, [], []],
@@ -226,7 +226,7 @@ describe('safety nets', () => {
     ['the whole network, meant', { network: { drop: 1 }, unsafeMode: { disableNeitherHostNorPort: true } }, []],
     ['services alone', { network: { drop: 1, services: [{ name: 'db', namespace: 'other' }] } }, []],
     ['the root disk of a pod', disk({}), []],
-    ['the root disk of nodes', disk({ level: 'node' }), ['spec.diskFailure.paths the root of nodes']],
+    ['the root disk of nodes', disk({ level: 'node' }), ['spec.diskFailure.paths the root folder of a node']],
     ['the root disk, meant', disk({ level: 'node', unsafeMode: { allowRootDiskFailure: true } }), []],
   ])('say of %s what they are for (A18)', async (_, spec, problems) => {
     expect(await told({ ...HOSTS, ...spec })).toEqual(problems)
@@ -249,7 +249,7 @@ describe('safety nets', () => {
   it('do not let authors allow what operators forbid', async () => {
     const spec = { nodeFailure: {}, level: 'node', unsafeMode: { disableAll: true } }
     const forbidding = safeMode({ allowNodeFailure: false, allowNodeLevel: false })
-    expect(await told(spec, forbidding)).toEqual(['spec.nodeFailure a failure of a node', 'spec.level node'])
+    expect(await told(spec, forbidding)).toEqual(['spec.nodeFailure nodeFailure', 'spec.level node'])
   })
 
   it('are off without safe mode, and then read nothing', async () => {
@@ -283,10 +283,10 @@ describe('a cron or rollout that operators have disabled', () => {
   it('is admitted with a warning', async () => {
     const config = { controller: { disruptionCronEnabled: false, disruptionRolloutEnabled: false } }
     expect(await warningsOf(disruptionCronKind, config)).toEqual([
-      'controller.disruptionCronEnabled is false: no Disruption is made',
+      'controller.disruptionCronEnabled is false, so no Disruption is created',
     ])
     expect(await warningsOf(disruptionRolloutKind, config)).toEqual([
-      'controller.disruptionRolloutEnabled is false: no Disruption is made',
+      'controller.disruptionRolloutEnabled is false, so no Disruption is created',
     ])
     for (const kind of [disruptionCronKind, disruptionRolloutKind]) expect(await warningsOf(kind)).toEqual([])
   })
@@ -302,7 +302,7 @@ describe('the finalizer of a Disruption', () => {
 
   it('must stay while chaos pods exist (A16)', async () => {
     there[path] = pods(1)
-    expect(await off(held([]))).toEqual(['metadata.finalizers a finalizer taken off'])
+    expect(await off(held([]))).toEqual(['metadata.finalizers a removed finalizer'])
     expect(asked).toEqual([`${path} ${labels} 11`])
   })
 
@@ -311,7 +311,7 @@ describe('the finalizer of a Disruption', () => {
     there[begun] = pods(1)
     const object = { ...held([]), status: { chaosNamespace: 'disturbers' } }
     const old = { ...HELD, status: { chaosNamespace: 'disturbers' } }
-    expect(await off(object, disruptionKind, old)).toEqual(['metadata.finalizers a finalizer taken off'])
+    expect(await off(object, disruptionKind, old)).toEqual(['metadata.finalizers a removed finalizer'])
     expect(asked).toEqual([`${begun} ${labels} 11`])
   })
 

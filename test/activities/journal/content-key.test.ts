@@ -28,7 +28,7 @@ describe('a damaged content key', () => {
     const file = join(folder, 'content.key')
     await writeFile(file, 'short')
     await chmod(file, 0o600)
-    await expect(loadOrCreateContentKey(file)).rejects.toThrow('found 5 characters, expected 64 hexadecimal digits')
+    await expect(loadOrCreateContentKey(file)).rejects.toThrow('found 5 characters; expected 64 hexadecimal digits')
   })
 })
 

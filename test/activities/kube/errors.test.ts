@@ -49,7 +49,7 @@ describe('a refused object', () => {
     const message = `Invalid value: ${JSON.stringify(value)}: ${told}`
     const causes = [{ field: 'patch', reason: 'FieldValueInvalid', message }]
     expect(answer(422, { reason: 'Invalid', details: { causes } }).message).toBe(
-      'PATCH /x: 422 Invalid: object is refused: the kind has no field spec.replica, status.foo',
+      'PATCH /x: 422 Invalid: object is refused: unknown field spec.replica, status.foo',
     )
   })
 

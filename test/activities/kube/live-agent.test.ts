@@ -78,7 +78,7 @@ describe('an API server that falls silent', () => {
   it('is noticed by a request before its timeout', async () => {
     expect(await kube.request('GET', '/api')).toEqual({})
     proxy.fallSilent()
-    await expect(kube.request('GET', '/api')).rejects.toThrow('nothing came for 1000 ms')
+    await expect(kube.request('GET', '/api')).rejects.toThrow('the server sent nothing for 1000 ms')
     expect(await kube.request('GET', '/api')).toEqual({})
   })
 

@@ -83,7 +83,7 @@ describe('a page that is too large', () => {
     await expect(namesOf({ limit: 4 })).rejects.toMatchObject({
       status: 413,
       reason: 'RequestEntityTooLarge',
-      message: `GET ${PATH}: object n/object-3 alone is more than the server sends, or than 0.0625 MiB; expected less in it`,
+      message: `GET ${PATH}: object n/object-3 alone exceeds the limit of the server, or 0.0625 MiB; make the object smaller`,
     })
     expect(asked).toEqual(['4 from 0', '2 from 0', '2 from 2', '1 from 2', '1 from 3', '1 from 3, metadata'])
   })
@@ -108,7 +108,7 @@ describe('a page that is too large', () => {
       ;[bare, sizes] = [answer, [70 * KIB]]
       await expect(namesOf({ limit: 1 })).rejects.toMatchObject({
         status: 413,
-        message: `GET ${PATH}: an object alone is more than the server sends, or than 0.0625 MiB; expected less in it`,
+        message: `GET ${PATH}: an object alone exceeds the limit of the server, or 0.0625 MiB; make the object smaller`,
       })
     },
   )
@@ -117,7 +117,7 @@ describe('a page that is too large', () => {
     'has no name that is none: %j',
     async (name) => {
       ;[bare, sizes] = [{ items: [{ metadata: { name, namespace: 'n' } }] }, [70 * KIB]]
-      await expect(namesOf({ limit: 1 })).rejects.toThrow(`GET ${PATH}: an object alone is`)
+      await expect(namesOf({ limit: 1 })).rejects.toThrow(`GET ${PATH}: an object alone exceeds`)
     },
   )
 

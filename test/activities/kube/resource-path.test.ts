@@ -20,6 +20,6 @@ describe('the path of an object', () => {
   )
 
   it.each(['..', 'a/b'])('is refused when the namespace is %j', (namespace) => {
-    expect(() => resourcePath(secrets, namespace, 'one')).toThrow(`found no namespaces "${namespace}"`)
+    expect(() => resourcePath(secrets, namespace, 'one')).toThrow(`namespaces: found name "${namespace}"`)
   })
 })

@@ -62,7 +62,7 @@ describe('a blueprint', () => {
     const failure = await rejection(renderDeployItems(engine, blueprint, bindings({})))
     expect(failure).toMatchObject({
       code: 'ERR_CONFIGURATION_PROBLEM',
-      message: `template "exec-1": found ${2 * MOST_ITEMS} deploy items, expected at most ${MOST_ITEMS}`,
+      message: `template "exec-1": found ${2 * MOST_ITEMS} deploy items; expected at most ${MOST_ITEMS}`,
     })
     expect(rendered).toEqual(['exec-0', 'exec-1'])
   })

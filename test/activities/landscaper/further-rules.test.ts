@@ -36,8 +36,8 @@ describe('the compressed items of an Execution', () => {
   it('are refused by the rules of the plain list, with the path of a cycle', async () => {
     const items = [item('a', { dependsOn: ['b'] }), item('b', { dependsOn: ['a'] }), item('c', { type: '' })]
     expect(await execution(packed(items))).toEqual([
-      'spec.deployItemsCompressed[2].type: found nothing, expected the type, which selects the deployer',
-      'spec.deployItemsCompressed: found items that depend on each other: a -> b -> a, expected an order in which they can run',
+      'spec.deployItemsCompressed[2].type: found nothing; expected the type, which selects the deployer',
+      'spec.deployItemsCompressed: found items that depend on each other: a -> b -> a; expected an order in which they can run',
     ])
   })
 
@@ -78,7 +78,7 @@ describe('the blueprint of an Installation', () => {
   const files = (definition: object, more: object = {}) => ({ 'blueprint.yaml': JSON.stringify(definition), ...more })
 
   it('is refused with the path of the cycle when its sub-installations import from each other', async () => {
-    const told = `spec.blueprint.inline: found sub-installations that import from each other: a -> b -> a, ${TOLD}`
+    const told = `spec.blueprint.inline: found sub-installations that import from each other: a -> b -> a; ${TOLD}`
     expect(await installation(files({ subinstallations: RING }))).toEqual([told])
     expect(await installation(JSON.stringify(files({ subinstallations: RING })))).toEqual([told])
     const listed = { subinstallations: [RING[0], { file: 'b.yaml' }] }
@@ -89,7 +89,7 @@ describe('the blueprint of an Installation', () => {
     const inner = { filesystem: files({ subinstallations: RING }) }
     const outer = { subinstallations: [sub('outer', 'p', 'q', { blueprint: inner })] }
     expect(await installation(files(outer))).toEqual([
-      `spec.blueprint.inline: found sub-installations that import from each other: a -> b -> a, in outer, ${TOLD}`,
+      `spec.blueprint.inline: found sub-installations that import from each other: a -> b -> a, in outer; ${TOLD}`,
     ])
   })
 

@@ -88,9 +88,11 @@ describe('the metrics of a process', () => {
   it('contain only metrics that a wing declares', () => {
     expect(() => metrics().count('other')).toThrow('metric other: found a counter')
     expect(() => metrics().count('made', { namespace: 'x' })).toThrow(
-      'expected what a wing declares: counter with namespace, status',
+      'expected the declaration of the wing: counter with namespace, status',
     )
     expect(() => metrics().count('took')).toThrow('metric took')
-    expect(() => metrics().declare(TABLE)).toThrow('metric starts: expected a name of its own')
+    expect(() => metrics().declare(TABLE)).toThrow(
+      'metric starts: the name is invalid or used twice; expected a unique name',
+    )
   })
 })

@@ -59,7 +59,7 @@ describe('an announcement', () => {
     answer = status
     await expect(announce(news, context)).rejects.toMatchObject({
       code: 'NotAnnounced',
-      message: `the platform answers ${status}`,
+      message: `APP_ANNOUNCEMENTS_URL: the server answers with HTTP status ${status}; expected 2xx`,
       retryable,
     })
   })

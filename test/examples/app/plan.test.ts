@@ -79,7 +79,7 @@ describe('the result of a roll-out', () => {
 
   it('is reported once, by an Event and to the platform', async () => {
     const { events, next } = await ready()
-    const message = '2 of 2 Pods are as wanted and ready'
+    const message = '2 of 2 Pods are up to date and ready'
     expect(events).toMatchObject([{ type: 'Normal', reason: 'RolledOut', message }])
     expect(fetched).toEqual([{ app: 'default/shop', reason: 'RolledOut', message }])
     expect((await runPass(appController, { ...next, calls })).events).toEqual([])
@@ -186,9 +186,9 @@ describe('an App with a pause', () => {
   })
 
   it.each([
-    [{ ...night, from: 'at eight' }, "spec.pause.from is 'at eight' in Europe/Berlin"],
-    [{ ...night, timeZone: 'Mars' }, "spec.pause.from is '0 20 * * *' in Mars"],
-    [{ ...night, until: '0 99 * * *' }, "spec.pause.until is '0 99 * * *' in Europe/Berlin"],
+    [{ ...night, from: 'at eight' }, "spec.pause.from: found 'at eight' with time zone 'Europe/Berlin'"],
+    [{ ...night, timeZone: 'Mars' }, "spec.pause.from: found '0 20 * * *' with time zone 'Mars'"],
+    [{ ...night, until: '0 99 * * *' }, "spec.pause.until: found '0 99 * * *' with time zone 'Europe/Berlin'"],
   ])('keeps its Pods and reports a fault when the pause is invalid: %j', async (pause, message) => {
     const { outcome, next } = await runPass(appController, { target: shop({ pause }) })
     expect(outcome.faults).toMatchObject([{ code: 'InvalidPause', retryable: false }])

@@ -89,7 +89,7 @@ describe('a CronJob whose last Job is still active', () => {
       {
         status: 'False',
         reason: 'JobAlreadyActive',
-        message: 'the start of 2026-03-01T11:00:00Z waits for report-1, which is active',
+        message: 'the start of 2026-03-01T11:00:00Z waits for the active Job report-1',
       },
     ])
     const over = ended('Complete', 'report-1', '2026-03-01T11:00:01Z')
@@ -167,8 +167,12 @@ describe('a CronJob that is being deleted', () => {
 
 describe('a CronJob with an invalid spec', () => {
   it.each([
-    [{ schedule: 'hourly' }, 'InvalidSchedule', "spec.schedule is 'hourly', expected five fields as in crontab"],
-    [{ timeZone: 'Mars' }, 'UnknownTimeZone', "spec.timeZone is 'Mars', expected a name such as Europe/Berlin"],
+    [
+      { schedule: 'hourly' },
+      'InvalidSchedule',
+      "spec.schedule: found 'hourly'; expected five fields as in crontab, such as */5 * * * *, or a descriptor such as @hourly",
+    ],
+    [{ timeZone: 'Mars' }, 'UnknownTimeZone', "spec.timeZone: found 'Mars'; expected a name such as Europe/Berlin"],
   ])('fails and reports the invalid field in its condition: %j', async (spec, code, message) => {
     const { outcome, written, status } = await passOver(cronJob(spec), [job('report-1')])
     expect([outcome, written]).toEqual([fail(code, message), []])

@@ -103,7 +103,7 @@ export class Neighbour {
 const OF_USERS = /^Activity (failed|cancelled)|^no content key/
 // Messages after a server did not answer for some seconds. Pawl retries, or writes a status.
 const OF_SERVERS =
-  /^event could not be written|^batch of events is not journaled|^journal cannot be read|^wake cannot be dispatched|^watch was interrupted|^could not (follow the kind|list what is due)|^connection for notifications|^no connection for notifications|^sweep failed|^run cannot be looked up/
+  /^the Event could not be written|^batch of events is not journaled|^journal cannot be read|^wake cannot be dispatched|^watch was interrupted|^could not (follow the kind|list what is due)|^connection for notifications|^no connection for notifications|^sweep failed|^run cannot be looked up/
 /** Logs of the SDK's core if a pass waits for an endless template or its task times out. Temporal retries the task. */
 const SLOW_TASK = /TMPRL1104|WARN.*temporalio_sdk_core|Trying to send a new WFT for a run which already has one/
 const WARNING_LEVEL = 40

@@ -11,12 +11,16 @@ describe('the address of pawl api', () => {
   })
 
   it.each([
-    ['http://pawl.example.org', undefined, '--api-url is no address of pawl api, expected https://HOST, or http'],
-    ['https://u:geheim@pawl.example.org', undefined, '--api-url is no address'],
-    ['nothing', undefined, '--api-url is no address'],
-    [undefined, 'pawl', "--api-service is 'pawl', expected namespace/name"],
+    [
+      'http://pawl.example.org',
+      undefined,
+      '--api-url: the value is not a URL of pawl api; expected https://HOST, or http',
+    ],
+    ['https://u:geheim@pawl.example.org', undefined, '--api-url: the value is not a URL'],
+    ['nothing', undefined, '--api-url: the value is not a URL'],
+    [undefined, 'pawl', '--api-service: found "pawl"; expected namespace/name'],
     [undefined, '../../secrets/pawl', 'expected namespace/name'],
-    ['https://a.example', 'pawl/pawl-api', 'found --api-url beside --api-service; expected one of them'],
+    ['https://a.example', 'pawl/pawl-api', '--api-url and --api-service exclude each other; set one of them'],
   ])('is refused for %j, %j', (url, service, message) => {
     let found: unknown
     try {

@@ -15,6 +15,6 @@ describe("the page of a run in Temporal's UI", () => {
   })
 
   it.each(['127.0.0.1:8233', 'ftp://here', ''])('is refused for the address %j', (base) => {
-    expect(() => pageAt(base, 'default', run)).toThrow(`--temporal-ui has '${base}', expected an address such as`)
+    expect(() => pageAt(base, 'default', run)).toThrow(`--temporal-ui: "${base}" is not a URL; expected for example`)
   })
 })

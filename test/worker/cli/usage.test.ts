@@ -8,27 +8,33 @@ const PAWL = fileURLToPath(new URL('../../../worker/pawl.js', import.meta.url))
 
 describe('the command pawl', { timeout: 60_000 }, () => {
   it.each([
-    [['dev', '--foo'], "unknown option '--foo' of 'pawl dev', expected one of --data-dir, --ephemeral"],
-    [['foo'], "unknown command 'foo' of 'pawl', expected one of dev, migrate"],
-    [['dev', '--etcd-port', 'x'], "found 'x', expected a port from 1 to 65535"],
-    [['dev', 'status', '-o', 'yaml'], "found 'yaml', expected one of text, json"],
+    [['dev', '--foo'], 'option "--foo" of "pawl dev" does not exist; see pawl dev --help-all\n'],
+    [['dev', '--wing', 'x'], 'option "--wing" of "pawl dev" does not exist; did you mean "--wings"?\n'],
+    [['foo'], 'command "foo" of "pawl" does not exist; see pawl --help\n'],
+    [['reconcil', 'inst/shop'], 'command "reconcil" of "pawl" does not exist; did you mean "reconcile"?\n'],
+    [['recon', 'inst/shop'], 'command "recon" of "pawl" does not exist; did you mean "reconcile"?\n'],
+    [['dev', '--etcd-port', 'x'], 'pawl dev: --etcd-port: found "x"; expected a port from 1 to 65535\n'],
+    [['dev', 'status', '-o', 'yaml'], 'pawl dev status: --output: found "yaml"; expected one of text, json\n'],
     [['dev', 'status', '--data-dir'], "option '--data-dir <dir>' argument missing"],
-    [['bridge', '--foo'], "unknown option '--foo' of 'pawl bridge', expected one of --kubeconfig"],
-    [['chaos', 'sotp'], "unknown command 'sotp' of 'pawl chaos', expected one of stop, resume, status"],
+    [['bridge', '--foo'], 'option "--foo" of "pawl bridge" does not exist; see pawl bridge --help-all'],
+    [['chaos', 'sotp'], 'command "sotp" of "pawl chaos" does not exist; did you mean "stop"?'],
     [['chaos', 'stop', '-n', 'shop', '--all'], "option '--all' cannot be used with option '-n, --namespace <name>'"],
-    [['chaos', 'stop', '--reason', ' '], '--reason has 0 characters, expected one line of 1 to 256'],
+    [['chaos', 'stop', '--reason', ' '], '--reason: found 0 characters; expected one line of 1 to 256'],
     [
       ['migrate', 'up'],
       '--database-url is missing; expected the URL of a PostgreSQL database, in the flag or in $PAWL_DATABASE_URL',
     ],
-    [['get', '--data-dir', '/nonexistent/pawl'], 'no journal: no pawl dev runs for /nonexistent/pawl; expected a pawl'],
-    [['get', '-o', 'xml'], "found 'xml', expected one of table, wide, json, yaml, name"],
+    [
+      ['get', '--data-dir', '/nonexistent/pawl'],
+      'no journal: no pawl dev runs for /nonexistent/pawl; run the export lines that pawl dev printed, or pass --data-dir, --database-url or --api-url',
+    ],
+    [['get', '-o', 'xml'], 'pawl get: --output: found "xml"; expected one of table, wide, json, yaml, name'],
     [
       ['get', '-n', 'a', '--kubeconfig', '/nonexistent/config'],
-      "--kubeconfig is '/nonexistent/config', found no file there (ENOENT), expected a kubeconfig",
+      '--kubeconfig: file "/nonexistent/config" cannot be read (ENOENT)',
     ],
-    [['why'], "missing required argument 'object'"],
-    [['plan', 'show', 'exec', '--format', 'svg'], "found 'svg', expected one of text, mermaid, json"],
+    [['why'], "pawl why: missing required argument 'object'; see pawl why --help"],
+    [['plan', 'show', 'exec', '--format', 'svg'], '--format: found "svg"; expected one of text, mermaid, json'],
     [['plan', 'show', 'nothing'], "no kind called 'nothing' has a plan"],
     [['plan', 'show'], 'found no kind, expected a kind or --trace'],
     [['plan', 'show', 'inst', '--trace', 'x'], 'found a kind and --trace, expected a kind or --trace'],
@@ -69,13 +75,13 @@ describe('the command pawl', { timeout: 60_000 }, () => {
     const { stdout } = spawnSync('sh', ['-c', `"$0" "$@" 2>&1 | ${slow}`, process.execPath, PAWL, word], {
       encoding: 'utf8',
     })
-    expect(stdout).toMatch(/^pawl: unknown command 'x{120000}' of 'pawl', expected one of dev, .*\n$/)
+    expect(stdout).toMatch(/^pawl: command "x{120000}" of "pawl" does not exist; see pawl --help\n$/)
   })
 
   it('reports with exit code 1 that nothing runs', async () => {
     const dir = '/nonexistent/pawl'
     const status = await runCommand('dev', 'status', '--data-dir', dir)
-    expect(status).toMatchObject({ code: 1, stdout: `nothing runs for ${dir}\n` })
+    expect(status).toMatchObject({ code: 1, stdout: `no pawl dev runs for ${dir}\n` })
     const json = await runCommand('dev', 'status', '--data-dir', dir, '-o', 'json')
     expect(JSON.parse(json.stdout)).toMatchObject({ up: false, dataDir: dir, parts: [] })
   })

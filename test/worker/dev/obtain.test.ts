@@ -27,7 +27,7 @@ describe('a binary that the user names', () => {
     await script(join(dir, 'path', 'kwok'), 'echo kwok version v1.2.3')
     const path = await script(join(dir, 'my-kwok'), 'echo kwok version v9.0.0')
     await expect(obtain({ ...config, binaries: named(path) })).rejects.toThrow(
-      `PAWL_KWOK: ${path} is 'kwok version v9.0.0', expected 1.2.3`,
+      `PAWL_KWOK: ${path} is 'kwok version v9.0.0'; expected 1.2.3`,
     )
   })
 })
@@ -87,7 +87,7 @@ describe('a release download', () => {
   it('is refused when the binary has another version', async () => {
     const { config } = await place()
     const { pin } = await release({ content: Buffer.from('#!/bin/sh\necho kwok version v7.7.7\n') })
-    await expect(obtain(config, pin)).rejects.toThrow("kwok from download is 'kwok version v7.7.7', expected 1.2.3")
+    await expect(obtain(config, pin)).rejects.toThrow("kwok from download is 'kwok version v7.7.7'; expected 1.2.3")
   })
 
   it('runs once for two concurrent requests', async () => {

@@ -47,7 +47,7 @@ describe('the command pawl gen', () => {
       status: 2,
       stdout: '',
       stderr:
-        "bad.cm:1:6: error CM021: found 'v2', expected v1 or group/version, such as batch/v1\n" +
+        "bad.cm:1:6: error CM021: found 'v2'; expected v1 or group/version, such as batch/v1\n" +
         '  bind v2 ./core.ts\n       ^^\n',
     })
   })
@@ -63,7 +63,7 @@ describe('the command pawl gen', () => {
   it.each([
     [['--stdout'], 'found --stdout without files, expected at least one .cm file'],
     [['--check', '--ast', 'rfc.cm'], 'found --check with --ast, expected one of them'],
-    [['--chek'], "unknown option '--chek' of 'pawl gen', expected one of --check, --stdout"],
+    [['--chek'], 'option "--chek" of "pawl gen" does not exist; did you mean "--check"?'],
     [['new', 'backup'], "kind is 'backup'; expected a capital letter, then letters and digits, at most 63"],
     [['types'], "pawl: required option '--crd <file>' not specified"],
     [['types', '--crd', 'x', '--check'], 'pawl: --check has nothing to compare with, expected --out <file>'],

@@ -85,7 +85,7 @@ describe('generating from a document', () => {
     const { code, complaints } = await run(['watch.cm'])
     expect([code, ...complaints.map((complaint) => complaint.split('\n')[0]?.replace(`${dir}/`, ''))]).toEqual([
       2,
-      "watch.cm:2:35: error CM045: 'spec.strategy.type' of Deployment is text; expected a map of labels, or a selector",
+      "watch.cm:2:35: error CM045: 'spec.strategy.type' of Deployment is a string; expected a map of labels, or a selector",
       "watch.cm:2:59: error CM046: Pod has no field 'status.phse'; did you mean 'status.phase'?",
     ])
     await writeFile(join(dir, 'watch.cm'), document('spec.selector', 'phase'))
@@ -173,7 +173,7 @@ decl Routes for Route { state { ${states} } action { Act(a) } }
   it('is rejected if the file of CRDs cannot be read', async () => {
     expect(await complaintsOf('a []Route { }', 'none.yaml')).toEqual([
       2,
-      [expect.stringMatching(/none\.yaml: found no file that can be read, expected CustomResourceDefinitions$/)],
+      [expect.stringMatching(/none\.yaml: found no file that can be read; expected CustomResourceDefinitions$/)],
     ])
     expect(await complaintsOf('a []Route { }', 'routes.cm')).toEqual([2, [expect.stringMatching(/^\S+routes\.cm:/)]])
   })
@@ -213,7 +213,7 @@ describe('a set of documents with an error', () => {
     const { code, printed, complaints } = await run(['cron-job.cm', 'bad.cm'])
     expect([code, printed]).toEqual([2, ''])
     expect(complaints.at(-1)).toBe(
-      `${join(dir, 'bad.cm')}:1:8: error CM003: found the end of the line, expected group, version and kind, such as batch/v1/Job\n  alias A\n         ^`,
+      `${join(dir, 'bad.cm')}:1:8: error CM003: found the end of the line; expected group, version and kind, such as batch/v1/Job\n  alias A\n         ^`,
     )
     expect((await readdir(dir)).sort()).toEqual(['bad.cm', 'cron-job.cm'])
   })
@@ -224,13 +224,13 @@ describe('a set of documents with an error', () => {
     const { code, printed, complaints } = await run(['job.cm'])
     expect([code, printed]).toEqual([2, ''])
     expect(complaints.at(-1)).toBe(
-      `${join(dir, 'job.cm')}:11:9: error CM037: state 'jobs', in mode job: found no owned; expected it: a run reads what its subject owns\n          jobs []Job {\n          ^^^^`,
+      `${join(dir, 'job.cm')}:11:9: error CM037: state 'jobs', in mode job: 'owned' is missing; add it, because mode job reads only objects that the target owns\n          jobs []Job {\n          ^^^^`,
     )
   })
 
   it.each([
-    ['none.cm', 'found no file that can be read, expected a document'],
-    ['cron-job.txt', 'found another ending, expected .cm'],
+    ['none.cm', 'found no file that can be read; expected a document'],
+    ['cron-job.txt', 'found another ending; expected .cm'],
   ])('rejects the file %s', async (file, message) => {
     expect(await run([file])).toEqual({ code: 2, printed: '', complaints: [`${join(dir, file)}: ${message}`] })
   })

@@ -98,8 +98,8 @@ describe('the CRDs of kinds outside of the source tree', () => {
     expect([code, complaints]).toEqual([
       2,
       [
-        `${without}: found no kind, expected a module that exports kinds (defineKind)`,
-        `${missing}: found a module that cannot be loaded (it, or a module that it imports, is not there), ` +
+        `${without}: found no kind; expected a module that exports kinds (defineKind)`,
+        `${missing}: found a module that cannot be loaded (it, or a module that it imports, is not there); ` +
           'expected a module that exports kinds (defineKind)',
       ],
     ])
@@ -117,14 +117,14 @@ describe('the types of a file of CRDs', () => {
     const [bad, out] = [join(dir, 'bad.yaml'), join(dir, 'types.ts')]
     await writeFile(bad, 'kind: CustomResourceDefinition\n')
     await writeFile(out, 'previous')
-    const complaint = `${bad}:1:1: document 1: apiVersion: found nothing, expected "apiextensions.k8s.io/v1"`
+    const complaint = `${bad}:1:1: document 1: apiVersion: found nothing; expected "apiextensions.k8s.io/v1"`
     expect(await types(bad, 'v1', { out })).toEqual({ code: 2, printed: '', complaints: [complaint] })
     expect(await readFile(out, 'utf8')).toBe('previous')
   })
 
   it('need a readable file, and name the kinds that lack the version', async () => {
     const missing = join(dir, 'nowhere.yaml')
-    expect((await types(missing)).complaints).toEqual([`${missing}: found ENOENT, expected a file that can be read`])
+    expect((await types(missing)).complaints).toEqual([`${missing}: found ENOENT; expected a file that can be read`])
     const skipped = `${WORKSHOP}: left out Record of workshop.example.com, which has no version v1beta1`
     expect((await types(WORKSHOP, 'v1beta1')).complaints).toEqual([skipped])
   })
@@ -137,11 +137,11 @@ describe('the roles of controllers', () => {
   })
 
   it.each([
-    [[], { wings: ['chess'] }, /no wing is called "chess", expected chaos or landscaper/],
+    [[], { wings: ['chess'] }, /no wing is called "chess"; expected chaos or landscaper/],
     [[join(import.meta.dirname, 'nothing.ts')], {}, /nothing\.ts cannot be loaded/],
-    [[WIDGETS], { name: 'Shop' }, /would be called after "Shop", expected small letters/],
-    [[WIDGETS], { namespaces: ['*'] }, /a namespace is "\*", expected a name of one/],
-    [[WIDGETS], { accounts: '' }, /a namespace is "", expected a name of one/],
+    [[WIDGETS], { name: 'Shop' }, /would be called after "Shop"; expected small letters/],
+    [[WIDGETS], { namespaces: ['*'] }, /a namespace is "\*"; expected a name of one/],
+    [[WIDGETS], { accounts: '' }, /a namespace is ""; expected a name of one/],
   ])('are not written for invalid arguments: %j %j', async (files, options, message) => {
     const { code, printed, complaints } = await rbac(files, options)
     expect([code, printed]).toEqual([2, ''])

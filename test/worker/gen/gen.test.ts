@@ -62,7 +62,7 @@ describe('pawl gen in a checkout with two kinds', () => {
     const path = join(root, 'deploy/crds/landscaper/landscaper.gardener.cloud_targets.yaml')
     await writeFile(path, (await readFile(path, 'utf8')).replace('  scope: Namespaced', '  scope: Cluster'))
     expect((await run(root, true)).lines).toEqual([
-      'stale: deploy/crds/landscaper/landscaper.gardener.cloud_targets.yaml: line 16 is "scope: Cluster", expected "scope: Namespaced"',
+      'stale: deploy/crds/landscaper/landscaper.gardener.cloud_targets.yaml: line 16 is "scope: Cluster"; expected "scope: Namespaced"',
       `--- deploy/crds/landscaper/landscaper.gardener.cloud_targets.yaml
 +++ deploy/crds/landscaper/landscaper.gardener.cloud_targets.yaml (generated)
 @@ -13,7 +13,7 @@

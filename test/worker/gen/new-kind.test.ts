@@ -87,6 +87,8 @@ describe('the skeleton of a new kind', () => {
       'wrote deploy/rbac/example/bridge.yaml',
       'wrote deploy/rbac/example/worker.yaml',
       'wrote deploy/rbac/worker.yaml',
+      'wrote docs/reference/kinds/README.md',
+      'wrote docs/reference/kinds/time-table.md',
       'wrote workflows/admission.gen.ts',
       'wrote workflows/controllers.gen.ts',
       'wrote workflows/index.ts',

@@ -22,7 +22,7 @@ describe('the plan of a kind', () => {
 
   it.each(['dataobject', 'exe', ''])('is not found by the name %j, and the error lists the known kinds', (name) => {
     expect(() => planNamed(plans, name)).toThrow(
-      `no kind called '${name}' has a plan, expected one of DeployItem or di, Disruption or dis, DisruptionCron or dicron, DisruptionRollout or diroll, Execution or exec, Installation or inst, Namespace, Target or tgt or tg, TargetSync or tgs; --controllers FILE adds yours`,
+      `no kind called '${name}' has a plan; expected one of DeployItem or di, Disruption or dis, DisruptionCron or dicron, DisruptionRollout or diroll, Execution or exec, Installation or inst, Namespace, Target or tgt or tg, TargetSync or tgs; --controllers FILE adds yours`,
     )
   })
 })
@@ -36,7 +36,7 @@ describe('two kinds with the same name', () => {
 
   it.each(['Service', 'services', 'svc'])('are ambiguous by the name %s; the error lists their full names', (name) => {
     expect(() => planNamed(services, name)).toThrow(
-      `'${name}' is the name of 2 kinds with a plan, expected one of services., services.example.com`,
+      `'${name}' is the name of 2 kinds with a plan; expected one of services., services.example.com`,
     )
   })
 
@@ -45,7 +45,7 @@ describe('two kinds with the same name', () => {
   })
 
   it.each(['services.', 'service.'])('need the name of a controller if the kind %s has two controllers', (name) => {
-    expect(() => planNamed(services, name)).toThrow('Service has 2 controllers, expected one of core, twice')
+    expect(() => planNamed(services, name)).toThrow('Service has 2 controllers; expected one of core, twice')
     expect(drawPlan(planNamed(services, 'twice'), 'text', services)).toContain('of v1, controller twice\n')
     expect(drawPlan(planNamed(services, 'other'), 'text', services)).toContain('of example.com/v1\n')
   })

@@ -45,7 +45,7 @@ describe('a review', () => {
         status: 'Failure',
         code: 422,
         reason: 'Invalid',
-        message: 'spec: found config and secretRef, expected one of them',
+        message: 'spec: found config and secretRef; expected one of them',
         details: {
           group: 'landscaper.gardener.cloud',
           kind: 'Target',
@@ -54,7 +54,7 @@ describe('a review', () => {
             {
               reason: 'FieldValueInvalid',
               field: 'spec',
-              message: 'Invalid value: found config and secretRef, expected one of them',
+              message: 'Invalid value: found config and secretRef; expected one of them',
             },
           ],
         },
@@ -69,7 +69,7 @@ describe('a review', () => {
     const { status } = (await review({ kind, object: { metadata: {}, spec: { deployItems } } })).response as {
       status: { message: string; details: { causes: object[] } }
     }
-    expect(status.message).toMatch(/; and more$/)
+    expect(status.message).toMatch(/ \| and more$/)
     expect(status.details.causes).toHaveLength(20)
   })
 
@@ -106,7 +106,7 @@ describe('a review', () => {
     }
     expect((await review({ object: GOOD, namespace: 'n' }, further)).response).toMatchObject({
       allowed: false,
-      status: { message: 'spec: found an archive, expected another' },
+      status: { message: 'spec: found an archive; expected another' },
     })
     await review({ object: BAD, namespace: 'n' }, further)
     await review({ operation: 'UPDATE', object: GOOD, oldObject: { ...GOOD, metadata: {} }, namespace: 'n' }, further)
@@ -174,10 +174,10 @@ describe('the metadata rules of a review', () => {
     }
     const answered = (one: Admission) => answerReview({ kind: 'AdmissionReview', request }, [one], further)
     expect(await answered(lenient)).toMatchObject({
-      response: { allowed: false, status: { message: 'further: found this, expected that' } },
+      response: { allowed: false, status: { message: 'further: found this; expected that' } },
     })
     expect(await answered(rules)).toMatchObject({
-      response: { allowed: false, status: { message: 'metadata: found this, expected that' } },
+      response: { allowed: false, status: { message: 'metadata: found this; expected that' } },
     })
     expect(about).toEqual([['n', 'metadata']])
   })
@@ -186,7 +186,7 @@ describe('the metadata rules of a review', () => {
     const spec = { bad: true }
     const before = { metadata: { ...leaving, ...kept }, spec }
     const gone = await answer({ metadata: { ...leaving, finalizers: ['a'] }, spec }, before)
-    expect(gone).toMatchObject({ allowed: false, status: { message: 'metadata: found this, expected that' } })
+    expect(gone).toMatchObject({ allowed: false, status: { message: 'metadata: found this; expected that' } })
     const asks = { metadata: { ...kept, annotations: { 'example.org/asks': 'x' } }, spec }
     expect((await answer(asks, { metadata: kept, spec })).allowed).toBe(false)
   })

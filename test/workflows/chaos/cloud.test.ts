@@ -51,14 +51,14 @@ describe('services of clouds', () => {
   it('are rejected by name if they are unknown, with the known services', () => {
     const found = cloudHosts({ aws: [{ service: 'S3' }, { service: 's4' }] }, published, 9)
     expect('problem' in found && problemText(found.problem)).toBe(
-      'spec.network.cloud.aws[1].service: found "s4", expected one of S3, EC2',
+      'spec.network.cloud.aws[1].service: found "s4"; expected one of S3, EC2',
     )
   })
 
   it('are rejected by their number before the hosts are created', () => {
     const found = cloudHosts({ aws: Array.from({ length: 5 }, () => ({ service: 'S3' })) }, published, 4)
     expect('problem' in found && problemText(found.problem)).toBe(
-      'spec.network.cloud: found services of more than 4 addresses, expected at most 4, together with hosts and Services',
+      'spec.network.cloud: found services of more than 4 addresses; expected at most 4, together with hosts and Services',
     )
   })
 })

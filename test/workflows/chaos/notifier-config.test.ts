@@ -68,18 +68,18 @@ describe('the configuration of notifiers', () => {
       },
       slack: { enabled: true, apiURL: 'ftp://slack', mirrorSlackChannelId: 'C1' },
     })
-    const url = 'http:// or https:// with a host, and no user'
+    const url = 'a URL with http:// or https:// and a host, without a user'
     expect(found).toEqual([
-      `controller.notifiers.http.disruption.url: found nothing, expected ${url}`,
-      `controller.notifiers.http.disruptionCron.url: found a user, expected ${url}`,
-      'controller.notifiers.http.authURL: found a list, expected a text',
-      'controller.notifiers.http.headers[0]: found no colon, expected name: value',
-      'controller.notifiers.http.headers[1]: found a name that no header has, expected name: value',
-      'controller.notifiers.http.headers[2]: found a value that no header has, expected name: value',
-      `controller.notifiers.slack.apiURL: found what is no such URL, expected ${url}`,
-      'controller.notifiers.slack: found none of the three, expected tokenFilepath, the file with the token of a bot, or webhookURL or webhookURLFilepath',
-      'controller.notifiers.slack.mirrorSlackChannelId: found no tokenFilepath beside it, expected tokenFilepath: a webhook has its one channel',
-      'controller.notifiers.common.attempts: found 0, expected a whole number from 1 to 1000',
+      `controller.notifiers.http.disruption.url: found nothing; expected ${url}`,
+      `controller.notifiers.http.disruptionCron.url: found a user; expected ${url}`,
+      'controller.notifiers.http.authURL: found a list; expected a text',
+      'controller.notifiers.http.headers[0]: found no colon; expected name: value',
+      'controller.notifiers.http.headers[1]: found an invalid header name; expected name: value',
+      'controller.notifiers.http.headers[2]: found an invalid header value; expected name: value',
+      `controller.notifiers.slack.apiURL: found an invalid URL; expected ${url}`,
+      'controller.notifiers.slack: found neither tokenFilepath nor webhookURL nor webhookURLFilepath; expected one of them; tokenFilepath is the file with the token of a bot',
+      'controller.notifiers.slack.mirrorSlackChannelId: found mirrorSlackChannelId without tokenFilepath; expected tokenFilepath, because a webhook sends to one channel only',
+      'controller.notifiers.common.attempts: found 0; expected a whole number from 1 to 1000',
     ])
     expect(found.join()).not.toContain('secret')
   })

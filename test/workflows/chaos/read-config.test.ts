@@ -136,13 +136,13 @@ describe('a setting with two places in the file', () => {
         cloudProviders: { pullInterval: 'long' },
       }),
     ).toEqual([
-      'controller.cloudProviders.aws.ipRangesURL: found what is no such URL, expected http:// or https:// with a host, and no user',
-      'controller.cloudProviders.gcp.enabled: found "no", expected true or false',
-      'cloudProviders.pullInterval: found "long", expected a duration such as 1m30s',
+      'controller.cloudProviders.aws.ipRangesURL: found an invalid URL; expected a URL with http:// or https:// and a host, without a user',
+      'controller.cloudProviders.gcp.enabled: found "no"; expected true or false',
+      'cloudProviders.pullInterval: found "long"; expected a duration such as 1m30s',
     ])
     expect(problems({ controller: { cloudProviders: 3 }, handler: 'off' })).toEqual([
-      'handler: found "off", expected fields',
-      'controller.cloudProviders: found 3, expected fields',
+      'handler: found "off"; expected fields',
+      'controller.cloudProviders: found 3; expected fields',
     ])
   })
 
@@ -155,8 +155,8 @@ describe('a setting with two places in the file', () => {
     expect(handlerOf({ cpu: 1, memory: 5e6 })).toMatchObject({ cpu: '1', memory: '5000000' })
     expect(handlerOf({ cpu: '.5', memory: '1e3' })).toMatchObject({ cpu: '.5', memory: '1e3' })
     expect(problems({ handler: { cpu: '1 core', memory: -1 } })).toEqual([
-      'handler.cpu: found "1 core", expected an amount such as 100m or 64Mi',
-      'handler.memory: found -1, expected an amount such as 100m or 64Mi',
+      'handler.cpu: found "1 core"; expected a quantity such as 100m or 64Mi',
+      'handler.memory: found -1; expected a quantity such as 100m or 64Mi',
     ])
   })
 })
@@ -175,7 +175,7 @@ describe('the extra IP ranges of a cloud provider', () => {
     expect(
       problems({ controller: { cloudProviders: { gcp: { extraIpRanges: ['Google;10.0.0.0/8', entry] } } } }),
     ).toEqual([
-      `controller.cloudProviders.gcp.extraIpRanges[1]: found ${JSON.stringify(entry)}, expected service;range with one or more ranges of IPv4, such as Google;199.36.153.8/30;199.36.153.4/30`,
+      `controller.cloudProviders.gcp.extraIpRanges[1]: found ${JSON.stringify(entry)}; expected service;range with one or more ranges of IPv4, such as Google;199.36.153.8/30;199.36.153.4/30`,
     ])
   })
 })
@@ -207,13 +207,13 @@ describe('the allowed hosts of the configuration', () => {
     const [problem, ...more] = problems(allowing('10.0.0.0/8', entry))
     expect(more).toEqual([])
     expect(problem).toMatch(
-      `injector.networkDisruption.allowedHosts[1]: found ${found}, expected host;port;protocol;flow`,
+      `injector.networkDisruption.allowedHosts[1]: found ${found}; expected host;port;protocol;flow`,
     )
   })
 
   it('must be a list', () => {
     expect(problems({ injector: { networkDisruption: { allowedHosts: '10.0.0.0/8' } } })).toEqual([
-      'injector.networkDisruption.allowedHosts: found "10.0.0.0/8", expected a list',
+      'injector.networkDisruption.allowedHosts: found "10.0.0.0/8"; expected a list',
     ])
   })
 })
@@ -224,7 +224,7 @@ describe('the image pull secret', () => {
       readChaosConfig({ injector: { imagePullSecrets } }).config.injector.imagePullSecret
     expect([false, '', null, 'registry'].map(secretOf)).toEqual([undefined, undefined, undefined, 'registry'])
     expect(problems({ injector: { imagePullSecrets: true } })).toEqual([
-      'injector.imagePullSecrets: found true, expected a text',
+      'injector.imagePullSecrets: found true; expected a text',
     ])
   })
 })
@@ -249,7 +249,7 @@ describe("the operators' configuration", () => {
     expect(config.cloudProviders).toEqual({ pullIntervalMs: 3_600_000, urls, extraRanges: {} })
     expect(readChaosConfig({ cloudProviders: { disableAll: true, aws } }).config.cloudProviders.urls).toEqual({})
     expect(problems({ cloudProviders: { aws: { ipRangesURL: 'file:///etc/passwd' } } })).toEqual([
-      'cloudProviders.aws.ipRangesURL: found what is no such URL, expected http:// or https:// with a host, and no user',
+      'cloudProviders.aws.ipRangesURL: found an invalid URL; expected a URL with http:// or https:// and a host, without a user',
     ])
   })
 
@@ -260,7 +260,7 @@ describe("the operators' configuration", () => {
   })
 
   it('reports all invalid fields at once', () => {
-    expect(problems('text')).toEqual(['found "text", expected fields'])
+    expect(problems('text')).toEqual(['found "text"; expected fields'])
     expect(
       problems({
         controller: { deleteOnly: 'yes', defaultDuration: 'long' },
@@ -268,16 +268,16 @@ describe("the operators' configuration", () => {
         handler: 3,
       }),
     ).toEqual([
-      'controller.deleteOnly: found "yes", expected true or false',
-      'controller.defaultDuration: found "long", expected a duration such as 1m30s',
-      'injector.labels: found {"a":1}, expected fields with texts',
-      'handler: found 3, expected fields',
+      'controller.deleteOnly: found "yes"; expected true or false',
+      'controller.defaultDuration: found "long"; expected a duration such as 1m30s',
+      'injector.labels: found {"a":1}; expected fields with texts',
+      'handler: found 3; expected fields',
     ])
     expect(problems({ controller: { metricsSink: 'prometheus' } })).toEqual([
-      'controller.metricsSink: found "prometheus", expected noop or datadog',
+      'controller.metricsSink: found "prometheus"; expected noop or datadog',
     ])
     expect(problems({ injector: { chaosNamespace: 'no/name' } })).toEqual([
-      'injector.chaosNamespace: found "no/name", expected the name of a namespace, such as chaos-engineering',
+      'injector.chaosNamespace: found "no/name"; expected the name of a namespace, such as chaos-engineering',
     ])
   })
 })

@@ -32,11 +32,10 @@ describe('the StatsD address', () => {
       address: { host: 'fd00::1', port: 9125 },
     })
     expect(statsdAddressIn({})).toEqual({
-      problem: 'found neither STATSD_URL nor DD_AGENT_HOST, expected where the agent is',
+      problem: 'found neither STATSD_URL nor DD_AGENT_HOST; expected the address of the Datadog agent',
     })
     expect(statsdAddressIn({ url: 'unix:///a' })).toEqual({
-      problem:
-        "STATSD_URL: found 'unix:///a', expected HOST:PORT or udp://HOST:PORT; Pawl sends by UDP alone, to no socket file",
+      problem: "STATSD_URL: found 'unix:///a'; expected HOST:PORT or udp://HOST:PORT (Pawl supports only UDP)",
     })
     expect(statsdAddressIn({ agentHost: 'a', agentPort: 'x' })).toMatchObject({
       problem: expect.stringContaining("DD_DOGSTATSD_PORT: found 'a:x'") as string,

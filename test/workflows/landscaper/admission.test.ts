@@ -46,7 +46,7 @@ describe('the rules of a Target', () => {
 
   it('refuse a spec with both config and secretRef', () => {
     expect(problems(TARGET, { type: 't', config: {}, secretRef: { name: 's' } })).toEqual([
-      'spec: found config and secretRef, expected one of them',
+      'spec: found config and secretRef; expected one of them',
     ])
   })
 })
@@ -58,21 +58,21 @@ describe('the rules of a DeployItem', () => {
 
   it('refuse a DeployItem without a type', () => {
     expect(problems(DEPLOY_ITEM, { type: '' })).toEqual([
-      'spec.type: found nothing, expected the type, which selects the deployer',
+      'spec.type: found nothing; expected the type, which selects the deployer',
     ])
   })
 
   it('refuse a target without name or namespace', () => {
     expect(problems(DEPLOY_ITEM, { type: 't', target: { name: '' } })).toEqual([
-      'spec.target.name: found nothing, expected the name of a Target',
-      'spec.target.namespace: found nothing, expected the namespace of a Target',
+      'spec.target.name: found nothing; expected the name of a Target',
+      'spec.target.namespace: found nothing; expected the namespace of a Target',
     ])
   })
 
   it('refuse a change of the type', () => {
     const old = { spec: { type: 'before' } }
     expect(problems(DEPLOY_ITEM, { type: 'after' }, { operation: 'UPDATE', old })).toEqual([
-      'spec.type: found "after", expected "before", which cannot be changed',
+      'spec.type: found "after"; expected "before", which cannot be changed',
     ])
     expect(problems(DEPLOY_ITEM, { type: 'before' }, { operation: 'UPDATE', old })).toEqual([])
   })
@@ -92,28 +92,28 @@ describe('the rules of an Execution', () => {
 
   it('refuse items without name or type, and duplicate names', () => {
     expect(refused(item(''), item('a'), { ...item('a'), type: '' })).toEqual([
-      'spec.deployItems[0].name: found nothing, expected a name',
-      'spec.deployItems[2].name: found "a", which an item before it has, expected unique names',
-      'spec.deployItems[2].type: found nothing, expected the type, which selects the deployer',
+      'spec.deployItems[0].name: found nothing; expected a name',
+      'spec.deployItems[2].name: found "a", which an item before it has; expected unique names',
+      'spec.deployItems[2].type: found nothing; expected the type, which selects the deployer',
     ])
   })
 
   it('refuse a target without name or namespace', () => {
     expect(refused(item('a', { target: { name: 'x' } }))).toEqual([
-      'spec.deployItems[0].target.namespace: found nothing, expected the namespace of a Target',
+      'spec.deployItems[0].target.namespace: found nothing; expected the namespace of a Target',
     ])
   })
 
   it('refuse labels with an invalid key or value', () => {
     expect(refused(item('a', { labels: { 'a b': 'x', tier: 'a b' } }))).toEqual([
-      'spec.deployItems[0].labels.a b: found no key of a label, expected a name such as tier or example.org/tier',
-      'spec.deployItems[0].labels.tier: found no value of a label, expected at most 63 letters, digits, dots, dashes and underscores',
+      'spec.deployItems[0].labels.a b: found no key of a label; expected a name such as tier or example.org/tier',
+      'spec.deployItems[0].labels.tier: found no value of a label; expected at most 63 letters, digits, dots, dashes and underscores',
     ])
   })
 
   it('refuse dependencies on missing items, and list the existing items', () => {
     expect(refused(item('a'), item('b', { dependsOn: ['c'] }))).toEqual([
-      'spec.deployItems[1].dependsOn: found "c", which is no item of the list, expected names of a, b',
+      'spec.deployItems[1].dependsOn: found "c", which is no item of the list; expected names of a, b',
     ])
   })
 
@@ -122,7 +122,7 @@ describe('the rules of an Execution', () => {
     [[item('a'), item('b', { dependsOn: ['c', 'a'] }), item('c', { dependsOn: ['b'] })], 'b -> c -> b'],
   ])('refuse a cycle with its path', (deployItems, path) => {
     expect(refused(...deployItems)).toEqual([
-      `spec.deployItems: found items that depend on each other: ${path}, expected an order in which they can run`,
+      `spec.deployItems: found items that depend on each other: ${path}; expected an order in which they can run`,
     ])
   })
 
@@ -152,14 +152,14 @@ describe('the rules of a large Execution', () => {
 
   it('refuse more than 5000 items without checking the items', () => {
     expect(problems(EXECUTION, { deployItems: large(MAX_ITEMS + 1) })).toEqual([
-      'spec.deployItems: found 5001 deploy items, expected at most 5000',
+      'spec.deployItems: found 5001 deploy items; expected at most 5000',
     ])
   })
 
   it('report a duplicate dependency once', () => {
     expect(problems(EXECUTION, { deployItems: [item('a', { dependsOn: ['b', 'b', 'c'] })] })).toEqual([
-      'spec.deployItems[0].dependsOn: found "b", which is no item of the list, expected names of a',
-      'spec.deployItems[0].dependsOn: found "c", which is no item of the list, expected names of a',
+      'spec.deployItems[0].dependsOn: found "b", which is no item of the list; expected names of a',
+      'spec.deployItems[0].dependsOn: found "c", which is no item of the list; expected names of a',
     ])
   })
 })
@@ -199,8 +199,8 @@ describe('the rules of an Installation', () => {
   })
 
   it.each([
-    ['a.b', 'metadata.name: found "a.b", expected lower-case letters and digits, with dashes between them'],
-    ['a'.repeat(59), 'metadata.name: found 59 characters, expected at most 58'],
+    ['a.b', 'metadata.name: found "a.b"; expected lower-case letters and digits, with dashes between them'],
+    ['a'.repeat(59), 'metadata.name: found 59 characters; expected at most 58'],
   ])('refuse the name %s', (name, told) => {
     expect(problems(INSTALLATION, INLINE, { metadata: { name } })).toEqual([told])
     expect(problems(INSTALLATION, INLINE, { metadata: { name }, operation: 'UPDATE', old: {} })).toEqual([])
@@ -210,27 +210,27 @@ describe('the rules of an Installation', () => {
     expect(problems(INSTALLATION, INLINE, { metadata: { name: 'a'.repeat(58) } })).toEqual([])
     expect(problems(INSTALLATION, INLINE, { metadata: { generateName: 'a'.repeat(53) } })).toEqual([])
     expect(problems(INSTALLATION, INLINE, { metadata: { generateName: 'a'.repeat(54) } })).toEqual([
-      'metadata.generateName: found 54 characters, expected at most 53',
+      'metadata.generateName: found 54 characters; expected at most 53',
     ])
   })
 
   it.each([
-    [{ blueprint: {} }, 'spec.blueprint: found none, expected one of ref, inline'],
+    [{ blueprint: {} }, 'spec.blueprint: found none; expected one of ref, inline'],
     [
       { blueprint: { ref: { resourceName: 'x' }, inline: { filesystem: {} } } },
-      'spec.blueprint: found ref and inline, expected one of ref, inline',
+      'spec.blueprint: found ref and inline; expected one of ref, inline',
     ],
     [
       install({ componentDescriptor: { inline: {}, ref: { componentName: 'c', version: '1' } } }),
-      'spec.componentDescriptor: found ref and inline, expected one of them',
+      'spec.componentDescriptor: found ref and inline; expected one of them',
     ],
     [
       install({ componentDescriptor: { ref: { componentName: '', version: '1' } } }),
-      'spec.componentDescriptor.ref.componentName: found nothing, expected a text that is not empty',
+      'spec.componentDescriptor.ref.componentName: found nothing; expected a text that is not empty',
     ],
     [
       install({ componentDescriptor: { ref: { componentName: 'c' } } }),
-      'spec.componentDescriptor.ref.version: found nothing, expected a text that is not empty',
+      'spec.componentDescriptor.ref.version: found nothing; expected a text that is not empty',
     ],
   ])('refuse %j', (spec, told) => {
     expect(problems(INSTALLATION, spec)).toEqual([told])
@@ -239,26 +239,26 @@ describe('the rules of an Installation', () => {
   it('refuse data imports without exactly one source', () => {
     const sources = 'expected one of dataRef, secretRef, configMapRef'
     expect(data({ name: 'a' }, { name: 'b', dataRef: 'x', configMapRef: { name: 'y' } })).toEqual([
-      `spec.imports.data[0]: found none, ${sources}`,
-      `spec.imports.data[1]: found dataRef and configMapRef, ${sources}`,
+      `spec.imports.data[0]: found none; ${sources}`,
+      `spec.imports.data[1]: found dataRef and configMapRef; ${sources}`,
     ])
     expect(data({ name: 'a', secretRef: { name: '' } })).toEqual([
-      'spec.imports.data[0].secretRef.name: found nothing, expected a text that is not empty',
+      'spec.imports.data[0].secretRef.name: found nothing; expected a text that is not empty',
     ])
   })
 
   it('refuse target imports without exactly one source, with empty names, or with invalid keys', () => {
     expect(targets({ name: 'a' }, { name: 'b', target: 'x', targets: [] })).toEqual([
-      'spec.imports.targets[0]: found none, expected one of target, targets, targetListRef, targetMap, targetMapRef',
-      'spec.imports.targets[1]: found target and targets, expected one of target, targets, targetListRef, targetMap, targetMapRef',
+      'spec.imports.targets[0]: found none; expected one of target, targets, targetListRef, targetMap, targetMapRef',
+      'spec.imports.targets[1]: found target and targets; expected one of target, targets, targetListRef, targetMap, targetMapRef',
     ])
     expect(targets({ name: 'a', target: '' }, { name: 'b', target: '', targets: ['x', ''] })).toEqual([
-      'spec.imports.targets[0]: found none, expected one of target, targets, targetListRef, targetMap, targetMapRef',
-      'spec.imports.targets[1].targets[1]: found nothing, expected a text that is not empty',
+      'spec.imports.targets[0]: found none; expected one of target, targets, targetListRef, targetMap, targetMapRef',
+      'spec.imports.targets[1].targets[1]: found nothing; expected a text that is not empty',
     ])
     expect(targets({ name: 'a', targetMap: { Key: 'x', fine: '' } })).toEqual([
-      'spec.imports.targets[0].targetMap: found the key "Key", expected keys of at most 63 lower-case letters and digits, with dots and dashes between them',
-      'spec.imports.targets[0].targetMap.fine: found nothing, expected a text that is not empty',
+      'spec.imports.targets[0].targetMap: found the key "Key"; expected keys of at most 63 lower-case letters and digits, with dots and dashes between them',
+      'spec.imports.targets[0].targetMap.fine: found nothing; expected a text that is not empty',
     ])
   })
 
@@ -266,17 +266,17 @@ describe('the rules of an Installation', () => {
     const imports = { data: [{ name: 'a', dataRef: 'x' }], targets: [{ name: 'a', target: 't' }] }
     const exports = { data: [{ name: 'b', dataRef: 'x' }], targets: [{ name: 'b', target: 't' }] }
     expect(problems(INSTALLATION, install({ imports, exports }))).toEqual([
-      'spec.imports.targets[0].name: found "a", which spec.imports.data[0] has, expected unique names over data and targets',
-      'spec.exports.targets[0].name: found "b", which spec.exports.data[0] has, expected unique names over data and targets',
+      'spec.imports.targets[0].name: found "a", which spec.imports.data[0] has; expected unique names over data and targets',
+      'spec.exports.targets[0].name: found "b", which spec.exports.data[0] has; expected unique names over data and targets',
     ])
   })
 
   it('refuse exports without a name or without a reference', () => {
     const exports = { data: [{ name: '', dataRef: '' }], targets: [{ name: 'x', target: '' }] }
     expect(problems(INSTALLATION, install({ exports }))).toEqual([
-      'spec.exports.data[0].name: found nothing, expected a text that is not empty',
-      'spec.exports.data[0].dataRef: found nothing, expected a text that is not empty',
-      'spec.exports.targets[0].target: found nothing, expected a text that is not empty',
+      'spec.exports.data[0].name: found nothing; expected a text that is not empty',
+      'spec.exports.data[0].dataRef: found nothing; expected a text that is not empty',
+      'spec.exports.targets[0].target: found nothing; expected a text that is not empty',
     ])
   })
 
@@ -284,8 +284,8 @@ describe('the rules of an Installation', () => {
     const automaticReconcile = { succeededReconcile: { cronSpec: 'soon' }, failedReconcile: { cronSpec: '61 * * * *' } }
     const expected = 'expected minute, hour, day of month, month and day of week, or one such as @daily'
     expect(problems(INSTALLATION, install({ automaticReconcile }))).toEqual([
-      `spec.automaticReconcile.succeededReconcile.cronSpec: found 1 field, ${expected}`,
-      `spec.automaticReconcile.failedReconcile.cronSpec: found no value of the field minute, ${expected}`,
+      `spec.automaticReconcile.succeededReconcile.cronSpec: found 1 field; ${expected}`,
+      `spec.automaticReconcile.failedReconcile.cronSpec: found no value of the field minute; ${expected}`,
     ])
   })
 })

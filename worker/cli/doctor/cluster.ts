@@ -3,7 +3,7 @@
 import type { KubeClient } from '../../../activities/kube/client.ts'
 import { resourcePath } from '../../../activities/kube/resource-path.ts'
 import { inParallel } from '../../../activities/kube/in-parallel.ts'
-import { steeredKinds } from '../steer/open-object.ts'
+import type { SteeredKind } from '../steer/open-object.ts'
 import { userName } from '../user.ts'
 import { clockFinding, type Finding, type Right, rightsFinding } from './findings.ts'
 
@@ -12,26 +12,31 @@ const MOST_MS = 15_000
 /** The Date header has whole seconds. */
 const DATE_STEP_MS = 1000
 
-export async function clusterFindings(kube: KubeClient, namespace: string): Promise<readonly Finding[]> {
+/** @param kinds the kinds that Pawl reconciles in the cluster. */
+export async function clusterFindings(
+  kube: KubeClient,
+  namespace: string,
+  kinds: readonly SteeredKind[],
+): Promise<readonly Finding[]> {
   const { server } = kube.connection
   try {
     const signal = AbortSignal.timeout(MOST_MS)
     const { version, clock } = await readVersion(kube, signal)
-    const rights = await readRights(kube, namespace, signal)
+    const rights = await readRights(kube, namespace, wantedRights(kinds), signal)
     return [
       { part: 'kubernetes', verdict: 'ok', text: `${version} at ${server} answers` },
       ...(clock === undefined ? [] : [clock]),
-      await kindsFinding(kube, namespace, rights),
+      await kindsFinding(kube, namespace, kinds, rights),
       rightsFinding(rights, await userName(kube), namespace),
     ]
   } catch (error) {
-    const text = `${server}: ${error instanceof Error ? error.message : String(error)}; expected an API server that takes you`
+    const text = `${server}: ${error instanceof Error ? error.message : String(error)}; check --context and your credentials`
     return [{ part: 'kubernetes', verdict: 'bad', text }]
   }
 }
 
 async function readVersion(kube: KubeClient, signal: AbortSignal) {
-  const { gitVersion = 'some version' } = await kube.request<{ readonly gitVersion?: string }>('GET', '/version', {
+  const { gitVersion = 'unknown version' } = await kube.request<{ readonly gitVersion?: string }>('GET', '/version', {
     signal,
   })
   // A second request, because the first one includes the connection's set-up.
@@ -49,9 +54,14 @@ async function readVersion(kube: KubeClient, signal: AbortSignal) {
 }
 
 /** Checks that the CRDs are installed: lists one object of each kind that the user may list. */
-async function kindsFinding(kube: KubeClient, namespace: string, rights: readonly Right[]): Promise<Finding> {
+async function kindsFinding(
+  kube: KubeClient,
+  namespace: string,
+  kinds: readonly SteeredKind[],
+  rights: readonly Right[],
+): Promise<Finding> {
   const missing: string[] = []
-  for (const { kind, api } of steeredKinds()) {
+  for (const { kind, api } of kinds) {
     const mayList = rights.some(
       ({ verb, resource, isAllowed }) => verb === 'list' && resource === api.plural && isAllowed,
     )
@@ -61,13 +71,18 @@ async function kindsFinding(kube: KubeClient, namespace: string, rights: readonl
       .catch(() => undefined)
     if (answer === undefined) missing.push(kind)
   }
-  if (missing.length === 0) return { part: 'kinds', verdict: 'ok', text: 'those that you may list are there' }
-  const text = `no list of ${missing.join(', ')} comes, expected their CRDs: see deploy/crds`
+  if (missing.length === 0) return { part: 'kinds', verdict: 'ok', text: 'all kinds that you may list are installed' }
+  const text = `${missing.join(', ')} cannot be listed; apply the CRDs of deploy/crds`
   return { part: 'kinds', verdict: 'bad', text }
 }
 
-async function readRights(kube: KubeClient, namespace: string, signal: AbortSignal): Promise<readonly Right[]> {
-  return await inParallel(wantedRights(), AT_ONCE, async ({ group, ...right }) => {
+async function readRights(
+  kube: KubeClient,
+  namespace: string,
+  wanted: ReturnType<typeof wantedRights>,
+  signal: AbortSignal,
+): Promise<readonly Right[]> {
+  return await inParallel(wanted, AT_ONCE, async ({ group, ...right }) => {
     const body = {
       apiVersion: 'authorization.k8s.io/v1',
       kind: 'SelfSubjectAccessReview',
@@ -83,10 +98,10 @@ async function readRights(kube: KubeClient, namespace: string, signal: AbortSign
 }
 
 /** The permissions that the steering commands need. */
-function wantedRights() {
-  const kinds = steeredKinds().flatMap(({ group, api, steering }) => [
-    { group, resource: api.plural, verb: 'get', serves: 'all that steers' },
-    { group, resource: api.plural, verb: 'list', serves: 'delete, items by their names' },
+function wantedRights(kinds: readonly SteeredKind[]) {
+  const rights = kinds.flatMap(({ group, api, steering }) => [
+    { group, resource: api.plural, verb: 'get', serves: 'all steering commands' },
+    { group, resource: api.plural, verb: 'list', serves: 'delete, retry, skip' },
     {
       group,
       resource: api.plural,
@@ -95,5 +110,5 @@ function wantedRights() {
     },
     { group, resource: api.plural, verb: 'delete', serves: 'delete' },
   ])
-  return [...kinds, { group: '', resource: 'events', verb: 'create', serves: 'delete --force' }]
+  return [...rights, { group: '', resource: 'events', verb: 'create', serves: 'delete --force' }]
 }

@@ -8,7 +8,7 @@ type Verdict = 'ok' | 'warn' | 'bad' | 'skipped'
 export interface Finding {
   readonly part: string
   readonly verdict: Verdict
-  /** The state and, for a problem, the expected state. */
+  /** The state and, for a problem, what to do. */
   readonly text: string
 }
 
@@ -33,13 +33,13 @@ const NOTABLE_MS = 5000
 export function clockFinding(whose: string, aheadMs: number, unsureMs: number): Finding {
   const off = Math.abs(aheadMs)
   const isWell = off <= NOTABLE_MS + unsureMs
-  const text = `that ${whose} is ${formatDuration(off)} ${aheadMs < 0 ? 'ahead of' : 'behind'} this machine's`
+  const text = `the clock ${whose} is ${formatDuration(off)} ${aheadMs < 0 ? 'ahead of' : 'behind'} the clock of this machine`
   return {
     part: 'clocks',
     verdict: isWell ? 'ok' : 'warn',
     text: isWell
       ? text
-      : `${text}, expected at most ${formatDuration(NOTABLE_MS)}: times in answers are not comparable`,
+      : `${text}, which is more than ${formatDuration(NOTABLE_MS)}: times in answers are not comparable; synchronize the clocks`,
   }
 }
 
@@ -51,10 +51,14 @@ interface SchemaFound {
 export function schemaFinding({ missing, newer }: SchemaFound): Finding {
   const part = 'migrations'
   if (missing.length > 0)
-    return { part, verdict: 'bad', text: `missing ${missing.join(', ')}; expected all: run pawl migrate up` }
+    return { part, verdict: 'bad', text: `${missing.join(', ')} are missing; run pawl migrate up` }
   if (newer.length > 0)
-    return { part, verdict: 'warn', text: `a newer Pawl has applied ${newer.join(', ')}; this one may still read it` }
-  return { part, verdict: 'ok', text: 'all are applied' }
+    return {
+      part,
+      verdict: 'warn',
+      text: `a newer Pawl has applied ${newer.join(', ')}; upgrade this Pawl if commands fail`,
+    }
+  return { part, verdict: 'ok', text: 'all migrations are applied' }
 }
 
 export interface Right {
@@ -69,9 +73,17 @@ export function rightsFinding(rights: readonly Right[], who: string, namespace: 
   const lacking = rights.filter(({ isAllowed }) => !isAllowed)
   const part = 'rights'
   if (lacking.length === 0)
-    return { part, verdict: 'ok', text: `${who} may all that pawl asks for in namespace ${namespace}` }
+    return {
+      part,
+      verdict: 'ok',
+      text: `user "${who}" has all permissions for steering commands in namespace "${namespace}"`,
+    }
   const missingRights = lacking.map(({ verb, resource, serves }) => `${verb} ${resource} (${serves})`)
-  return { part, verdict: 'warn', text: `${who} may not in namespace ${namespace}: ${missingRights.join(', ')}` }
+  return {
+    part,
+    verdict: 'warn',
+    text: `user "${who}" lacks permissions in namespace "${namespace}": ${missingRights.join(', ')}`,
+  }
 }
 
 interface KeptFound {
@@ -86,12 +98,12 @@ export function retentionFinding({ oldest, hasLeftOver, now }: KeptFound): Findi
   const part = 'retention'
   const history =
     oldest === null
-      ? 'no ended job is kept yet'
-      : `the oldest job that is kept ended ${formatDuration(now.getTime() - oldest.getTime())} ago`
+      ? 'the journal has no ended job yet'
+      : `the oldest job in the journal ended ${formatDuration(now.getTime() - oldest.getTime())} ago`
   if (!hasLeftOver) return { part, verdict: 'ok', text: history }
   return {
     part,
     verdict: 'warn',
-    text: `${history}; there are events of days without a partition, expected none: they are slow to forget (does a bridge run?)`,
+    text: `${history}; some events have no daily partition, which slows retention; check that a bridge runs`,
   }
 }

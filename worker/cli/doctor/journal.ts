@@ -29,7 +29,7 @@ export async function journalFindings(url: string, cluster: string): Promise<rea
     if (schema.missing.length > 0) return found
     return [...found, await bridgeFinding(db, cluster), retentionFinding(await readKept(db))]
   } catch (error) {
-    const text = `that at ${place} does not answer: ${failureText(error)}; expected a PostgreSQL that takes you`
+    const text = `PostgreSQL at ${place} does not answer: ${failureText(error)}; check --database-url and the credentials`
     return [{ part: 'journal', verdict: 'bad', text }]
   } finally {
     await db.destroy()
@@ -61,11 +61,15 @@ async function bridgeFinding(db: Kysely<Database>, cluster: string): Promise<Fin
     return {
       part,
       verdict: 'bad',
-      text: `none has ever followed a kind of cluster ${cluster}, expected one (see --cluster)`,
+      text: `no bridge has ever followed cluster "${cluster}"; start one, or see --cluster`,
     }
   if (followed === 0)
-    return { part, verdict: 'bad', text: `none follows cluster ${cluster} now, expected one: what happens is not seen` }
-  return { part, verdict: 'ok', text: `${followed} of ${kinds} kinds of cluster ${cluster} are followed` }
+    return {
+      part,
+      verdict: 'bad',
+      text: `no bridge follows cluster "${cluster}" now, so Pawl notices no changes; start one`,
+    }
+  return { part, verdict: 'ok', text: `${followed} of ${kinds} kinds of cluster "${cluster}" are followed` }
 }
 
 async function readKept(db: Kysely<Database>) {
@@ -95,7 +99,7 @@ export async function apiFindings(place: ApiAddress, api: OpenApi, cluster: stri
     const kinds = await apiQuestions(api.ask).followedKinds()
     return [...found, kindsFinding(kinds.length, about)]
   } catch (error) {
-    const text = `${failureText(error)}; expected a pawl api that takes you`
+    const text = `${failureText(error)}; check the address of pawl api and your token`
     return [...found, { part: found.length === 0 ? 'api' : 'journal', verdict: 'bad', text }]
   }
 }
@@ -103,25 +107,30 @@ export async function apiFindings(place: ApiAddress, api: OpenApi, cluster: stri
 function versionFinding(place: ApiAddress, { version }: About): Finding {
   const text = `${addressText(place)} answers: Pawl ${singleLine(version, 50)}`
   if (version === PAWL_VERSION) return { part: 'api', verdict: 'ok', text }
-  return { part: 'api', verdict: 'warn', text: `${text}, and this is ${PAWL_VERSION}; expected the same` }
+  return { part: 'api', verdict: 'warn', text: `${text}, and this command is ${PAWL_VERSION}; use the same version` }
 }
 
 const MOST_GROUPS = 10
 
 function whoText({ username, groups }: About): string {
   const names = groups.map((group) => singleLine(group, 100))
-  const memberships = names.length === 0 ? '' : `, of ${joinNames(names, MOST_GROUPS)}`
-  return `it takes you for ${singleLine(username, 200)}${memberships}`
+  const memberships = names.length === 0 ? '' : `, in groups ${joinNames(names, MOST_GROUPS)}`
+  return `pawl api knows you as "${singleLine(username, 200)}"${memberships}`
 }
 
 function clusterFinding(about: About, cluster: string): Finding {
-  const text = `it answers for cluster ${singleLine(about.cluster, 200)}`
+  const text = `pawl api answers for cluster "${singleLine(about.cluster, 200)}"`
   if (about.cluster === cluster) return { part: 'cluster', verdict: 'ok', text }
-  return { part: 'cluster', verdict: 'warn', text: `${text}, expected ${cluster} (see --cluster)` }
+  return { part: 'cluster', verdict: 'warn', text: `${text}, but --cluster is "${cluster}"` }
 }
 
 function kindsFinding(count: number, { cluster }: About): Finding {
-  if (count > 0) return { part: 'journal', verdict: 'ok', text: `it answers; kinds that are followed: ${count}` }
-  const text = `it answers, and has no kind of cluster ${singleLine(cluster, 200)}; expected those that a bridge follows`
+  if (count > 0)
+    return {
+      part: 'journal',
+      verdict: 'ok',
+      text: `the journal answers; ${count} kind${count === 1 ? ' is' : 's are'} followed`,
+    }
+  const text = `the journal has no kind of cluster "${singleLine(cluster, 200)}"; start a bridge`
   return { part: 'journal', verdict: 'bad', text }
 }

@@ -20,7 +20,7 @@ export async function temporalFindings(target: TemporalTarget): Promise<readonly
     }
   } catch (error) {
     const what = error instanceof Error ? error.message : String(error)
-    const text = `${address}, namespace ${namespace}: ${what}; expected a Temporal that takes you`
+    const text = `${address}, namespace ${namespace}: ${what}; check --temporal-address, --temporal-namespace and the credentials`
     return [{ part: 'temporal', verdict: 'bad', text }]
   }
 }
@@ -37,11 +37,11 @@ async function look(connection: Connection, { address, namespace }: TemporalTarg
       text: `${serverVersion} at ${address} answers; namespace ${namespace} keeps ended runs for ${formatDuration(seconds * 1000)}`,
     },
     missing.length === 0
-      ? { part: 'attributes', verdict: 'ok', text: 'all search attributes are there' }
+      ? { part: 'attributes', verdict: 'ok', text: 'all search attributes exist' }
       : {
           part: 'attributes',
           verdict: 'bad',
-          text: `search attributes ${missing.join(', ')} are missing; expected all: run pawl migrate up with --temporal-address`,
+          text: `search attributes ${missing.join(', ')} are missing; run pawl migrate up with --temporal-address`,
         },
   ]
 }

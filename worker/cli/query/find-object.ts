@@ -4,23 +4,21 @@ import type { JobRecord, ObjectRecord } from '../../../activities/journal/read/o
 import type { JournalSession } from './open-journal.ts'
 import { objectNamed } from './object-name.ts'
 import { isOver } from './job-tree.ts'
-import { jobIDIn, nameOf } from './format.ts'
+import { jobIDIn, quotedName, singleLine } from './format.ts'
+import { missingInJournal } from '../missing-object.ts'
 
 /** All objects that had this name, existing objects first. @throws an Error that names the object. */
 export async function findObjects(
   journal: JournalSession,
   words: readonly string[],
 ): Promise<readonly [ObjectRecord, ...ObjectRecord[]]> {
-  const { namespace, cluster } = journal
+  const { namespace } = journal
   const { kind, name } = objectNamed(words, journal.kinds)
   const of = { group: kind.group, kind: kind.kind, name }
   const near = await journal.objectsNamed({ ...of, namespace })
   // Objects of cluster-scoped kinds have no namespace.
   const [first, ...rest] = near.length > 0 ? near : await journal.objectsNamed({ ...of, namespace: '' })
-  if (first === undefined)
-    throw new Error(
-      `the journal has no ${nameOf({ kind: kind.kind, namespace, name })} in cluster ${cluster}; expected one that the bridge has seen (see pawl get ${kind.names[0] ?? ''} -A)`,
-    )
+  if (first === undefined) throw new Error(await missingInJournal(journal, kind, name))
   return [first, ...rest]
 }
 
@@ -59,7 +57,6 @@ export async function findJob(journal: JournalSession, words: readonly string[],
     if (job !== undefined) return { object, job }
   }
   const known = (await journal.jobsOf(objects[0].uid)).slice(0, 5).map((job) => job.jobID)
-  throw new Error(
-    `${nameOf(objects[0])} has no job '${jobID ?? ''}' in the journal, expected one of ${known.join(', ') || 'none'}`,
-  )
+  const hint = known.length === 0 ? 'the object has no job yet' : `the newest jobs are ${known.join(', ')}`
+  throw new Error(`${quotedName(objects[0])}: job "${singleLine(jobID ?? '', 200)}" is not in the journal; ${hint}`)
 }

@@ -60,8 +60,24 @@ export function formatSpan(from: Date, to: Date): string {
   return formatDuration(to.getTime() - from.getTime())
 }
 
+/**
+ * A short local time: `14:05:09` for a time less than 12 hours from now, else `2026-02-03 14:05:09`. Commands print
+ * exact times with `-o wide` only.
+ */
+export function formatTime(at: Date, now: Date): string {
+  const two = (value: number) => String(value).padStart(2, '0')
+  const time = [at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(':')
+  if (Math.abs(now.getTime() - at.getTime()) < DAY / 2) return time
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${time}`
+}
+
 export function nameOf({ kind, namespace, name }: Pick<GroupKind, 'kind'> & ObjectPlace): string {
   return `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`
+}
+
+/** The object in messages: `installation "team-a/shop"`. */
+export function quotedName({ kind, namespace, name }: Pick<GroupKind, 'kind'> & ObjectPlace): string {
+  return `${kind.toLowerCase()} "${namespace === '' ? '' : `${namespace}/`}${singleLine(name, 253)}"`
 }
 
 interface ObjectPlace {

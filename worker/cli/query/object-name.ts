@@ -1,22 +1,36 @@
 // Parses the name of an object on the command line: `inst/shop`, `installation shop`, `widgets.example.com/one`. Pure.
 
-import type { GroupKind } from '../../../workflows/kit/index.ts'
+import { type GroupKind, isSameGroupKind } from '../../../workflows/kit/index.ts'
 import { namesOf, type NamedKind } from '../../plans/find-plans.ts'
 import { UsageError } from '../../server/usage-error.ts'
+import { expectedName, similarName } from '../suggestion.ts'
+import { singleLine } from './format.ts'
 
 /** A kind that can be queried, with all its names in lower case. */
 export interface QueryableKind extends GroupKind {
   readonly names: readonly string[]
+  /** False if no bridge follows the kind, so that the journal has no objects of it. */
+  readonly isFollowed: boolean
 }
 
-/** The kinds with a controller, and the other kinds that the bridge watches; only group and kind of the latter are known. */
+/**
+ * The kinds with a controller, and the other kinds that the bridge follows; only group and kind of the latter are known.
+ *
+ * @param followed empty if it is unknown which kinds the bridge follows.
+ */
 export function queryableKinds(
   controlled: readonly NamedKind[],
   followed: readonly GroupKind[],
 ): readonly QueryableKind[] {
-  const known = controlled.map((kind) => ({ group: kind.group, kind: kind.kind, names: namesOf(kind) }))
-  const others = followed.filter(({ group, kind }) => !known.some((one) => one.group === group && one.kind === kind))
-  return [...known, ...others.map(({ group, kind }) => ({ group, kind, names: simpleNames(group, kind) }))]
+  const known = controlled.map((kind) => ({
+    group: kind.group,
+    kind: kind.kind,
+    names: namesOf(kind),
+    isFollowed: followed.length === 0 || followed.some((one) => isSameGroupKind(one, kind)),
+  }))
+  const others = followed.filter((one) => !known.some((kind) => isSameGroupKind(one, kind)))
+  const named = others.map(({ group, kind }) => ({ group, kind, names: simpleNames(group, kind), isFollowed: true }))
+  return [...known, ...named]
 }
 
 function simpleNames(group: string, kind: string): readonly string[] {
@@ -24,17 +38,38 @@ function simpleNames(group: string, kind: string): readonly string[] {
   return [name, `${name}s`].flatMap((one) => [one, `${one}.${group}`])
 }
 
-/** @throws UsageError that lists the kinds. */
+/** @throws UsageError for an unknown or ambiguous name, and for a kind that no bridge follows. */
 export function kindNamed(text: string, kinds: readonly QueryableKind[]): QueryableKind {
   const found = kinds.filter(({ names }) => names.includes(text.toLowerCase()))
   const [only] = found
-  if (only !== undefined && found.length === 1) return only
+  if (only !== undefined && found.length === 1) return followed(only)
   if (found.length > 1)
     throw new UsageError(
-      `'${text}' is the name of ${found.length} kinds, expected one of ${found.map(({ kind, group }) => `${kind}.${group}`).join(', ')}`,
+      `kind "${text}" is the name of ${found.length} kinds; expected ${found.map(({ kind, group }) => `${kind}.${group}`).join(' or ')}`,
     )
+  if (text.includes('/'))
+    throw new UsageError(`"${singleLine(text, 200)}" names an object; expected a kind, such as inst`)
+  throw new UsageError(`kind "${singleLine(text, 200)}" does not exist; ${expectedKind(text, kinds)}`)
+}
+
+function followed(kind: QueryableKind): QueryableKind {
+  if (kind.isFollowed) return kind
   throw new UsageError(
-    `no kind is called '${text}', expected one of ${kinds.map(({ kind }) => kind).join(', ')}, or a short name`,
+    `kind "${kind.kind}" is not in the journal, because no bridge follows it; start Pawl with its wing, see --wings`,
+  )
+}
+
+function expectedKind(text: string, kinds: readonly QueryableKind[]): string {
+  const offered = kinds.filter(({ isFollowed }) => isFollowed)
+  const names = offered.flatMap((kind) => kind.names.map((name) => ({ name, kind: kind.kind })))
+  const similar = similarName(
+    text,
+    names.map(({ name }) => name),
+  )
+  const meant = names.find(({ name }) => name === similar)?.kind
+  return expectedName(
+    meant ?? text,
+    offered.map(({ kind }) => kind),
   )
 }
 
@@ -47,7 +82,7 @@ export function objectNamed(
   const parts = rest.length === 0 ? first.split('/') : [first, ...rest]
   const [kind = '', name = ''] = parts
   if (parts.length !== 2 || kind === '' || name === '')
-    throw new UsageError(`found '${words.join(' ')}', expected an object such as inst/shop or inst shop`)
+    throw new UsageError(`object "${words.join(' ')}" is invalid; expected kind/name or kind name, such as inst/shop`)
   return { kind: kindNamed(kind, kinds), name }
 }
 

@@ -8,11 +8,12 @@ import { join } from 'node:path'
 import type { JournalQueries, QueryName } from '../../../activities/journal/read/queries.ts'
 import type { Journal } from '../../../activities/journal/read/reader.ts'
 import { readState } from '../../dev/state.ts'
+import { isSameGroupKind } from '../../../workflows/kit/index.ts'
 import { findPlans } from '../../plans/find-plans.ts'
 import { type Config, readConfig } from '../../server/config.ts'
 import { builtInRegistry } from '../../server/registry.ts'
 import { UsageError } from '../../server/usage-error.ts'
-import { DATA_DIR_OPTION, devFolder, findDev } from '../dev-folder.ts'
+import { DATA_DIR_OPTION, DEV_HINT, devFolder, findDev } from '../dev-folder.ts'
 import { apiAddressOf, type ApiAddress, apiOfCluster, openApi, addressText } from '../api-place.ts'
 import { type ContextFlags, namespaceOf } from '../kubeconfig.ts'
 import { type QueryableKind, queryableKinds } from './object-name.ts'
@@ -31,7 +32,7 @@ export interface JournalFlags extends ContextFlags {
 export interface JournalSession extends Journal, JournalQueries {
   readonly namespace: string
   readonly kinds: readonly QueryableKind[]
-  /** The kinds with a controller of Pawl. */
+  /** The kinds with a controller that a bridge follows. */
   readonly ownKinds: readonly QueryableKind[]
   readonly paint: Paint
 }
@@ -59,6 +60,7 @@ export async function withJournal<Answer>(
   const ownKinds = findPlans(builtInRegistry).map(({ kind }) => kind)
   try {
     const followed = await session.firstAnswer(session.questions.followedKinds())
+    const kinds = queryableKinds(ownKinds, followed)
     return await use({
       ...session.questions,
       get db() {
@@ -66,8 +68,8 @@ export async function withJournal<Answer>(
       },
       cluster: flags.cluster,
       namespace,
-      kinds: queryableKinds(ownKinds, followed),
-      ownKinds: queryableKinds(ownKinds, []),
+      kinds,
+      ownKinds: kinds.filter((kind) => kind.isFollowed && ownKinds.some((own) => isSameGroupKind(own, kind))),
       paint: process.stdout.isTTY && process.stdout.hasColors() ? ansiPaint : plainPaint,
     })
   } finally {
@@ -103,7 +105,7 @@ async function openLocation(location: JournalLocation, flags: JournalFlags, conf
   return {
     questions: apiQuestions(call),
     db: () => {
-      throw new UsageError(`${addressText(location.api)} does not answer this command; expected --database-url`)
+      throw new UsageError(`${addressText(location.api)} does not answer this command; pass --database-url`)
     },
     firstAnswer: async (answer) => await answer,
     close,
@@ -114,7 +116,7 @@ async function openLocation(location: JournalLocation, flags: JournalFlags, conf
 async function firstDatabaseAnswer<Answer>(answer: Promise<Answer>, url: string): Promise<Answer> {
   return await answer.catch((error: unknown) => {
     throw new Error(
-      `the journal at ${URL.parse(url)?.host ?? 'the given address'} does not answer: ${failureText(error)}; expected a PostgreSQL that pawl migrate has prepared`,
+      `the journal at ${URL.parse(url)?.host ?? 'the given address'} does not answer: ${failureText(error)}; check the address, and prepare the database with pawl migrate up`,
     )
   })
 }
@@ -134,7 +136,7 @@ type JournalLocation = { readonly url: string } | { readonly api: ApiAddress }
 export async function findJournal(flags: JournalFlags, config: Config): Promise<JournalLocation> {
   const flagAddress = apiAddressOf(flags.apiUrl, flags.apiService, '--')
   if (flagAddress !== undefined && flags.databaseUrl !== undefined)
-    throw new UsageError('found --database-url beside the address of pawl api; expected one of them')
+    throw new UsageError('--database-url and the address of pawl api exclude each other; pass one of them')
   if (flagAddress !== undefined) return { api: flagAddress }
   if (flags.databaseUrl !== undefined || flags.dataDir !== undefined || config.databaseUrl !== undefined)
     return { url: await journalURL(flags, config) }
@@ -146,8 +148,7 @@ export async function findJournal(flags: JournalFlags, config: Config): Promise<
   return clusterAddress === undefined ? { url: await journalURL(flags, config) } : { api: clusterAddress }
 }
 
-const EXPECTED_JOURNAL =
-  'expected a pawl dev that runs, by the $KUBECONFIG that it has written or by --data-dir; else --database-url or $PAWL_DATABASE_URL; or pawl api, see --api-url'
+const JOURNAL_HINT = `${DEV_HINT}, or pass --data-dir, --database-url or --api-url`
 
 /** Order: --database-url, --data-dir, $PAWL_DATABASE_URL, a running `pawl dev`. @throws UsageError that lists the searched places. */
 export async function journalURL(flags: JournalFlags, config: Config): Promise<string> {
@@ -157,9 +158,9 @@ export async function journalURL(flags: JournalFlags, config: Config): Promise<s
   const folder = await devFolder(flags, config)
   const state = await readState(folder)
   const postgresql = state?.parts.find(({ name }) => name === 'postgresql')
-  if (state === undefined) throw new UsageError(`no journal: no pawl dev runs for ${folder}; ${EXPECTED_JOURNAL}`)
+  if (state === undefined) throw new UsageError(`no journal: no pawl dev runs for ${folder}; ${JOURNAL_HINT}`)
   if (postgresql === undefined || postgresql.address === null || postgresql.process === null)
-    throw new UsageError(`no journal: pawl dev for ${folder} uses a PostgreSQL of your own; ${EXPECTED_JOURNAL}`)
+    throw new UsageError(`no journal: pawl dev for ${folder} uses your own PostgreSQL; pass --database-url`)
   const url = new URL(postgresql.address)
   url.username = 'pawl'
   url.password = (await readFile(join(folder, 'postgresql', 'password'), 'utf8')).trim()

@@ -11,12 +11,12 @@ import { controllerFiles, loadControllers } from '../../server/load-controllers.
 import type { TemporalTarget } from '../../server/temporal.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { withJournal, type JournalFlags } from '../query/open-journal.ts'
-import { EXPECTED_TEMPORAL } from '../temporal-address.ts'
+import { TEMPORAL_HINT } from '../temporal-address.ts'
 import { exportedJob, findNamedJob } from '../exported-job.ts'
 import { jobRows, type JobRows } from './job-rows.ts'
 import type { HistoryEvent } from './history-events.ts'
 
-export const NO_TEMPORAL = `no Temporal: its address is not known; expected ${EXPECTED_TEMPORAL}; or --file with what pawl journal export wrote`
+export const NO_TEMPORAL = `no Temporal: the address is unknown; ${TEMPORAL_HINT}, or --file with the output of pawl journal export`
 
 /** A run with its history as JSON: bytes in base64, 64-bit numbers as texts. */
 export interface RecordedRun {

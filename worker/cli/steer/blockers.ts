@@ -3,6 +3,7 @@
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import { path, textAt, valueAt } from '../../../workflows/kit/index.ts'
 import { errorText, isBad, nameOf, phaseIn, singleLine } from '../query/format.ts'
+import { suggestedCommand } from '../suggestion.ts'
 import type { LiveNode } from './live-tree.ts'
 
 interface BlockingFinalizer {
@@ -14,7 +15,7 @@ interface BlockingFinalizer {
 }
 
 /** An object without remaining children that still exists. */
-interface Blocker {
+export interface Blocker {
   readonly object: string
   /** Null if the object is not being deleted. */
   readonly since: string | null
@@ -82,22 +83,22 @@ function waitsIn(object: KubeObject): readonly string[] {
   })
 }
 
-/** One sentence per blocker. */
-export function blockerLines(blocker: Blocker): readonly string[] {
-  const { object, since, phase, error, waits, finalizers } = blocker
-  const phaseSuffix = phase === null ? '' : `, in phase ${singleLine(phase, 60)}`
-  const errorSuffix = error === null ? '' : `: ${error}`
-  if (since === null)
-    return [`${object} is not being deleted yet${phaseSuffix}${errorSuffix}; what is above it does that in its turn`]
+/** Whether the blocker needs attention: a deletion that only has to wait for its turn does not. */
+export function isNotable({ since, error, phase, waits, isStuck }: Blocker): boolean {
+  if (isStuck || waits.length > 0) return true
+  return since !== null && (error !== null || isBad(phase ?? undefined))
+}
+
+export function blockerLines({ object, since, phase, error, waits, finalizers }: Blocker): readonly string[] {
+  const state = since === null ? 'not in deletion yet' : `in deletion since ${since}`
+  const inPhase = phase === null ? '' : `, phase ${singleLine(phase, 60)}`
   return [
-    `${object} is being deleted since ${since}${phaseSuffix}${errorSuffix}`,
-    ...waits.map((wait) => `  it waits: ${wait}`),
-    ...finalizers.map(({ finalizer, setBy, isOurs }) => {
-      const by = setBy === null ? '' : ` (set by ${singleLine(setBy, 100)})`
-      const consequence = isOurs
-        ? 'goes when the job of its deletion has ended well'
-        : 'is for whoever it belongs to to take off'
-      return `  finalizer ${singleLine(finalizer, 200)}${by} ${consequence}`
+    `${object}: ${state}${inPhase}${error === null ? '' : `: ${error}`}`,
+    ...waits.map((wait) => `  ${wait}`),
+    ...(since === null ? [] : finalizers).map(({ finalizer, setBy, isOurs }) => {
+      const by = setBy === null ? '' : `, set by "${singleLine(setBy, 100)}"`
+      const remover = isOurs ? 'the deletion job removes it when it succeeds' : 'the program that set it must remove it'
+      return `  finalizer "${singleLine(finalizer, 200)}"${by}: ${remover}`
     }),
   ]
 }
@@ -110,13 +111,17 @@ export function remedies(root: LiveNode, blockers: readonly Blocker[], words: st
   const isLeft =
     steering.orphan !== undefined &&
     Object.entries(steering.orphan).every(([key, value]) => root.object.metadata.annotations?.[key] === value)
+  const command = (args: string, effect: string) => `  ${suggestedCommand(args)}: ${effect}`
   return [
-    'ways out, when what is wrong above is mended, or shall not be:',
-    ...(isPaused(root) ? [`  pawl resume ${words}: lets it go on`] : []),
-    ...(isFailed && steering.reconcile !== undefined ? [`  pawl reconcile ${words}: tries the deletion again`] : []),
+    'when the cause is fixed, or cannot be fixed:',
+    ...(isPaused(root) ? [command(`resume ${words}`, 'resumes the object')] : []),
+    ...(isFailed && steering.reconcile !== undefined ? [command(`reconcile ${words}`, 'retries the deletion')] : []),
     ...(steering.orphan === undefined || isLeft
       ? []
-      : [`  pawl delete ${words} --without-uninstall: lets it go, and what it deployed stays`]),
-    `  pawl delete ${words} --force --reason TEXT: takes all finalizers off, also those of others; what was deployed stays, and nobody knows of it any more`,
+      : [command(`delete ${words} --without-uninstall`, 'deletes the object and keeps the deployed objects')]),
+    command(
+      `delete ${words} --force --reason TEXT`,
+      'removes all finalizers, also those of other programs; the deployed objects stay, and Pawl no longer knows them',
+    ),
   ]
 }

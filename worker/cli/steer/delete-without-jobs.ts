@@ -8,7 +8,8 @@ import { groupKindOf, groupKindText, isSameGroupKind, type LevelTarget } from '.
 import type { NamedKind } from '../../plans/find-plans.ts'
 import { builtInRegistry } from '../../server/registry.ts'
 import { UsageError } from '../../server/usage-error.ts'
-import { nameOf } from '../query/format.ts'
+import { quotedName } from '../query/format.ts'
+import { missingInCluster } from '../missing-object.ts'
 import { newestEvents } from '../live-objects.ts'
 import { withUserClient, userName } from '../user.ts'
 import { type SteerFlags, formatResults } from './open-object.ts'
@@ -29,7 +30,9 @@ export async function deleteWithoutJobs(kind: NamedKind, name: string, flags: Fl
     ['--force', flags.force],
   ] as const)
     if (isGiven === true)
-      throw new UsageError(`${option}: ${kind.kind} has no jobs; expected a kind with jobs, such as Installation`)
+      throw new UsageError(
+        `${option}: kind "${kind.kind}" has no jobs; expected a kind with jobs, such as Installation`,
+      )
   await withUserClient(flags, async (kube, namespace) => {
     const place = targetOf(kind).withoutNamespace === true ? '' : namespace
     const path = resourcePath(kind, place, name)
@@ -38,10 +41,10 @@ export async function deleteWithoutJobs(kind: NamedKind, name: string, flags: Fl
         if (isNotFound(error)) return undefined
         throw error
       })
-    const title = nameOf({ kind: kind.kind, namespace: place, name })
+    const title = quotedName({ kind: kind.kind, namespace: place, name })
     const object = await read()
     if (object === undefined)
-      throw new Error(`${title} does not exist; expected an existing object (see -n and --context)`)
+      throw new Error(await missingInCluster(kube, { kind: kind.kind, api: kind }, { namespace: place, name }))
     const { uid } = object.metadata
     const isNew = object.metadata.deletionTimestamp === undefined
     const by = await userName(kube)
@@ -56,9 +59,9 @@ export async function deleteWithoutJobs(kind: NamedKind, name: string, flags: Fl
           async () => await newestEvents(kube, { namespace: place, uid: object.metadata.uid ?? '' }, MAX_EVENTS),
         )
     const lines = isGone
-      ? [`${title} is gone`]
+      ? [`${title} is deleted`]
       : [
-          `${title} is being deleted${isNew ? `, by ${by}` : ''}; it exists until these finalizers are removed: ${finalizers.join(', ')}`,
+          `${title} is in deletion${isNew ? `, requested by ${by}` : ''}; it exists until these finalizers are removed: ${finalizers.join(', ')}`,
           ...events.map((event) => `  ${event}`),
         ]
     const data = { kind: groupKindText(kind), namespace: place, name, uid, by, gone: isGone, finalizers, events }
@@ -74,7 +77,8 @@ function targetOf(kind: NamedKind): LevelTarget {
     isSameGroupKind(groupKindOf(target), kind),
   )
   const target: LevelTarget = controller?.target ?? kind
-  if (target.isReadOnly === true) throw new UsageError(`${kind.kind}: not a kind of Pawl; delete it with kubectl`)
+  if (target.isReadOnly === true)
+    throw new UsageError(`kind "${kind.kind}" does not belong to Pawl; delete the object with kubectl`)
   return target
 }
 

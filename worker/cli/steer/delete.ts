@@ -6,14 +6,18 @@ import { Command } from 'commander'
 import { resourcePath } from '../../../activities/kube/resource-path.ts'
 import { isNotFound } from '../../../activities/kube/kube-error.ts'
 import { groupKindText, isSameGroupKind } from '../../../workflows/kit/index.ts'
+import { suggestedCommand } from '../suggestion.ts'
 import { UsageError } from '../../server/usage-error.ts'
-import { isBad, nameOf, phaseIn } from '../query/format.ts'
-import { blockerLines, blockersOf, remedies } from './blockers.ts'
+import { isBad, phaseIn } from '../query/format.ts'
+import { type Blocker, blockerLines, blockersOf, isNotable, remedies } from './blockers.ts'
+import { deletionOrderText } from './deletion-order.ts'
 import { deleteWithoutJobs } from './delete-without-jobs.ts'
 import { forceDeletion } from './force.ts'
 import { type LiveNode, readTree } from './live-tree.ts'
 import {
   findControlledKind,
+  objectWords,
+  titleOf,
   type CommandResult,
   readObject,
   runOnObject,
@@ -35,14 +39,14 @@ interface DeleteFlags extends SteerFlags {
 export function deleteCommand(): Command {
   return withSteerFlags(new Command('delete').description('delete an object, and report why its deletion waits'))
     .option('--without-uninstall', 'keep the deployed objects')
-    .option('--force', 'take all finalizers off, of it and of all below; needs --reason')
+    .option('--force', 'remove all finalizers of the object and of all objects below it; needs --reason')
     .addHelpText(
       'after',
       "\nExamples:\n  pawl delete inst/shop\n  pawl delete inst/shop --without-uninstall\n  pawl delete inst/shop --force --reason 'its cluster is gone'",
     )
     .action(async (words: readonly string[], flags: DeleteFlags) => {
       if (flags.force === true && flags.reason === undefined)
-        throw new UsageError('--force is given without --reason, expected why nothing else helps')
+        throw new UsageError('--force needs --reason; give the reason why no other way helps')
       const { kind, name } = findControlledKind(words)
       const hasJobs = steeredKinds().some((one) => isSameGroupKind(one, kind))
       if (hasJobs) await runOnObject(words, flags, async (target) => await deleteObject(target, flags))
@@ -66,19 +70,16 @@ async function deleteObject(
 }
 
 function deletionResult(
-  { kind, namespace, name, object, user: user, reason: reason }: TargetObject,
+  target: TargetObject,
   tree: LiveNode | undefined,
   { forced, isNew }: { readonly forced: readonly string[]; readonly isNew: boolean },
 ): CommandResult {
-  const title = nameOf({ kind: kind.kind, namespace, name })
+  const { kind, namespace, name, object, user, reason } = target
   const blockers = tree === undefined ? [] : blockersOf(tree)
-  const going = `${title} is being deleted${isNew ? `, by ${user}` : ''}${blockers.length === 0 ? '' : '; it waits for:'}`
   return {
     lines: [
       ...forced,
-      tree === undefined ? `${title} is gone` : going,
-      ...blockers.flatMap(blockerLines).map((line) => `  ${line}`),
-      ...(tree === undefined ? [] : remedies(tree, blockers, `${kind.kind.toLowerCase()}/${name} -n ${namespace}`)),
+      ...(tree === undefined ? [`${titleOf(target)} is deleted`] : progressLines(target, tree, { blockers, isNew })),
     ],
     data: {
       kind: groupKindText(kind),
@@ -95,6 +96,24 @@ function deletionResult(
   }
 }
 
+function progressLines(
+  target: TargetObject,
+  tree: LiveNode,
+  { blockers, isNew }: { readonly blockers: readonly Blocker[]; readonly isNew: boolean },
+): readonly string[] {
+  const notable = blockers.filter(isNotable)
+  const requested = isNew ? `, requested by ${target.user}` : ''
+  const order = deletionOrderText(tree)
+  const words = objectWords(target)
+  return [
+    `${titleOf(target)} is in deletion${requested}${notable.length === 0 ? '' : '; it waits for:'}`,
+    ...notable.flatMap(blockerLines).map((line) => `  ${line}`),
+    ...(order === undefined ? [] : [order]),
+    ...(notable.length === 0 ? [`follow it: ${suggestedCommand(`trace ${words} -w`)}`] : []),
+    ...remedies(tree, blockers, words),
+  ]
+}
+
 async function requestDeletion(target: TargetObject): Promise<void> {
   const { kube, kind, namespace, name, object } = target
   const { uid } = object.metadata
@@ -102,16 +121,14 @@ async function requestDeletion(target: TargetObject): Promise<void> {
   await kube.request('DELETE', resourcePath(kind.api, namespace, name), { body }).catch((error: unknown) => {
     if (!isNotFound(error)) throw error
   })
-  await tryEmitEvent(target, 'DeletionAskedFor', 'asked for the deletion')
+  await tryEmitEvent(target, 'DeletionAskedFor', 'requested the deletion')
 }
 
 /** Keeps what the object deployed; restarts a deletion that failed. */
 async function leaveDeployed(target: TargetObject): Promise<void> {
   const { orphan, reconcile = {} } = target.kind.steering
   if (orphan === undefined)
-    throw new UsageError(
-      `--without-uninstall is for roots, found a ${target.kind.kind}; expected that of which it is a part`,
-    )
+    throw new UsageError(`--without-uninstall: ${titleOf(target)} is not a root; name the root object above it`)
   await annotate(target, 'delete without uninstalling', (present) => {
     const hasFailed = present.metadata.deletionTimestamp !== undefined && isBad(phaseIn(present))
     return { ...orphan, ...(hasFailed ? reconcile : {}) }

@@ -9,7 +9,7 @@
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import { resourcePath } from '../../../activities/kube/resource-path.ts'
 import { isConflict, isNotFound } from '../../../activities/kube/kube-error.ts'
-import { nameOf } from '../query/format.ts'
+import { quotedName } from '../query/format.ts'
 import { CLI_USER_AGENT } from '../user.ts'
 import { type LiveNode, readTree, childrenFirst } from './live-tree.ts'
 import { readObject, type TargetObject } from './open-object.ts'
@@ -22,7 +22,7 @@ const MOST_TRIES = 5
 /** @returns one line per object with the removed finalizers. */
 export async function forceDeletion(target: TargetObject): Promise<readonly string[]> {
   const { kube, kind, kinds } = target
-  await emitEvent(target, 'DeletionForced', 'takes all finalizers off, of the object and of all below it') // F1
+  await emitEvent(target, 'DeletionForced', 'removes all finalizers of the object and of all objects below it') // F1
   const lines: string[] = []
   let root: KubeObject | undefined = target.object
   for (let round = 0; round < MOST_ROUNDS && root !== undefined; round++) {
@@ -30,7 +30,7 @@ export async function forceDeletion(target: TargetObject): Promise<readonly stri
     for (const node of nodes.toReversed()) await deleteOne(target, node) // F2
     for (const node of nodes) {
       const removed = await removeFinalizers(target, node)
-      if (removed.length > 0) lines.push(`${titleOf(node)} lost ${removed.join(', ')}`)
+      if (removed.length > 0) lines.push(`${titleOf(node)}: removed finalizer ${removed.join(', ')}`)
     }
     const present = await readObject(kube, kind, target.namespace, target.name)
     root = present?.metadata.uid === target.object.metadata.uid ? present : undefined
@@ -39,7 +39,7 @@ export async function forceDeletion(target: TargetObject): Promise<readonly stri
 }
 
 function titleOf({ kind, object: { metadata } }: LiveNode): string {
-  return nameOf({ kind: kind.kind, namespace: metadata.namespace ?? '', name: metadata.name })
+  return quotedName({ kind: kind.kind, namespace: metadata.namespace ?? '', name: metadata.name })
 }
 
 async function deleteOne({ kube }: TargetObject, { kind, object: { metadata } }: LiveNode): Promise<void> {

@@ -1,8 +1,9 @@
 // Finds the items of an object by their names in its blueprint: `inst/shop db`, and `inst/shop backend/db` for an item
 // of its sub-installation `backend`. Pure.
 
-import { textAt, joinNames } from '../../../workflows/kit/index.ts'
+import { textAt } from '../../../workflows/kit/index.ts'
 import { singleLine } from '../query/format.ts'
+import { expectedName } from '../suggestion.ts'
 import type { LiveNode } from './live-tree.ts'
 import type { Steering } from './open-object.ts'
 
@@ -29,13 +30,14 @@ export function itemsBelow(node: LiveNode, act: ItemCommand): readonly Item[] {
 function below(node: LiveNode, act: ItemCommand, before: readonly string[]): Item[] {
   return node.children.flatMap((child) => {
     const { kind, object } = child
-    if (isItem(kind, act)) return [{ kind, object, path: [...before, nameWithin(child)].join('/') }]
+    if (isItem(kind, act)) return [{ kind, object, path: [...before, itemName(child)].join('/') }]
     const isCalled = kind.steering.nameInParent !== undefined
-    return below(child, act, isCalled ? [...before, nameWithin(child)] : before)
+    return below(child, act, isCalled ? [...before, itemName(child)] : before)
   })
 }
 
-function nameWithin({ kind, object }: LiveNode): string {
+/** The name of the child in the blueprint of its parent, else of its object. */
+export function itemName({ kind, object }: LiveNode): string {
   const { nameInParent } = kind.steering
   return (nameInParent && textAt(object, nameInParent)) ?? object.metadata.name
 }
@@ -53,9 +55,9 @@ export function findItems(title: string, parts: readonly Item[], names: readonly
     const [found, other] = parts.filter(({ path: called }) => called === name)
     if (found !== undefined && other === undefined) return found
     if (found === undefined || other === undefined)
-      throw new Error(`${title} has no item '${singleLine(name, 100)}', expected ${expectedItems(parts, name)}`)
+      throw new Error(`${title}: item "${singleLine(name, 100)}" does not exist; ${expectedItems(parts, name)}`)
     throw new Error(
-      `several items of ${title} are called '${name}', expected one of them: ${titleOf(found)}, ${titleOf(other)}`,
+      `${title}: several items have the name "${name}"; name the object instead: ${titleOf(found)} or ${titleOf(other)}`,
     )
   })
 }
@@ -64,12 +66,10 @@ function titleOf({ kind, object }: Item): string {
   return `${kind.kind.toLowerCase()}/${object.metadata.name}`
 }
 
-const MOST_NAMED = 20
-
-/** Lists the item names for an error message; similar names come first. */
+/** The hint for an unknown name: the similar item, else the names of the items. */
 export function expectedItems(parts: readonly Item[], found = ''): string {
-  if (parts.length === 0) return 'one that is there: it has none yet'
-  const names = parts.map(({ path: called }) => called)
-  const alike = names.filter((name) => found !== '' && (name.includes(found) || found.includes(name)))
-  return `one of ${joinNames([...new Set([...alike, ...names])], MOST_NAMED)}`
+  if (parts.length === 0) return 'it has no items yet'
+  const names = [...new Set(parts.map(({ path: called }) => called))]
+  const alike = names.filter((name) => found !== '' && (name.endsWith(`/${found}`) || found.endsWith(`/${name}`)))
+  return expectedName(found, [...new Set([...alike, ...names])])
 }

@@ -6,10 +6,13 @@ import { Command } from 'commander'
 
 import { groupKindText } from '../../../workflows/kit/index.ts'
 import { UsageError } from '../../server/usage-error.ts'
+import { suggestedCommand } from '../suggestion.ts'
 import { splitWords } from '../query/object-name.ts'
-import { isBusy, nameOf, phaseIn } from '../query/format.ts'
+import { isBusy, phaseIn } from '../query/format.ts'
 import { readTree, nextJobText, findRoot } from './live-tree.ts'
 import {
+  objectWords,
+  titleOf,
   type CommandResult,
   runOnObject,
   type TargetObject,
@@ -22,7 +25,7 @@ import { has, otherThan } from './reconcile.ts'
 import { annotate, tryEmitEvent } from './record.ts'
 
 export function retryCommand(): Command {
-  return itemCommand('retry', 'request a job of one item alone, now or after the running job')
+  return itemCommand('retry', 'start a job of one item alone, now or after the running job')
     .addHelpText(
       'after',
       "\nExamples:\n  pawl retry inst/shop db\n  pawl retry inst/shop db cache --reason 'the disk is there'\n  pawl retry di/shop-db-e95b8",
@@ -37,8 +40,8 @@ interface SkipFlags extends SteerFlags {
 }
 
 export function skipCommand(): Command {
-  return itemCommand('skip', 'have one item counted as succeeded without being deployed, until its spec changes')
-    .option('--undo', 'deploy it again, from the next job on')
+  return itemCommand('skip', 'count one item as succeeded without deploying it, until its spec changes')
+    .option('--undo', 'deploy the item again, from the next job on')
     .addHelpText(
       'after',
       "\nExamples:\n  pawl skip inst/shop ads --reason 'not in this cluster'\n  pawl skip inst/shop ads --undo\n  pawl skip di/shop-ads-e95b8",
@@ -49,7 +52,7 @@ export function skipCommand(): Command {
 }
 
 function itemCommand(act: ItemCommand, description: string): Command {
-  const argument = 'an item: its object, such as di/shop-db-e95b8, or what it is in and its names there: inst/shop db'
+  const argument = 'the item: its object, such as di/shop-db-e95b8, or its parent and its names: inst/shop db cache'
   return withFlags(
     new Command(act)
       .description(description)
@@ -78,12 +81,12 @@ async function itemsOf(
   const title = titleOf(target)
   if (isItem(kind, act)) {
     if (names.length === 0) return [target]
-    throw new UsageError(`${title} is one item, expected no name behind it; found ${names.join(' ')}`)
+    throw new UsageError(`${title} is one item; remove the names "${names.join(' ')}" after it`)
   }
   const parts = itemsBelow(await readTree(kube, { kind, object }, kinds), act)
   if (names.length === 0) {
-    const instead = `expected the name of an item behind it, ${expectedItems(parts)}`
-    throw new UsageError(`${title} is not one item, ${instead}; see pawl ${act === 'retry' ? 'reconcile' : 'pause'}`)
+    const all = suggestedCommand(`${act === 'retry' ? 'reconcile' : 'pause'} ${objectWords(target)}`)
+    throw new UsageError(`${title} is not an item; add the name of an item (${expectedItems(parts)}), or use ${all}`)
   }
   return findItems(title, parts, names).map((part) => {
     const { name } = part.object.metadata
@@ -92,27 +95,27 @@ async function itemsOf(
 }
 
 async function retry(target: TargetObject): Promise<CommandResult> {
-  const { kind, namespace, name, object, user: user } = target
+  const { object, user } = target
   const title = titleOf(target)
   const annotations = annotationsOf(target, 'retry')
   if (object.metadata.deletionTimestamp !== undefined)
-    throw new Error(`${title} is being deleted, expected one that is to stay; see pawl delete`)
+    throw new Error(`${title} is in deletion; see ${suggestedCommand(`delete ${objectWords(target)}`)}`)
   const top = await findRoot(target)
   const asked = await annotate(target, 'retry', (present) => {
     const otherValue = otherThan(present, annotations)
     if (otherValue !== undefined)
-      throw new Error(`${title} has the annotation ${otherValue}, expected none: take it off first`)
+      throw new Error(`${title} has the annotation ${otherValue}; remove the annotation first`)
     return has(present, annotations) ? undefined : annotations
   })
-  if (asked === 'asked') await tryEmitEvent(target, 'RetryAskedFor', 'asked for a job of it alone')
-  const when = isBusy(object) ? 'after the one that runs' : 'now, or after the job of what it is a part of'
+  if (asked === 'asked') await tryEmitEvent(target, 'RetryAskedFor', 'requested a job of this item alone')
+  const when = isBusy(object) ? 'after the running job' : 'now, or after the running job of its parent'
   const line =
     asked === 'asked'
-      ? `a job of ${title} alone was asked for by ${user}; it begins ${when}`
-      : `a job of ${title} alone is asked for already`
+      ? `${title}: ${user} requested a job of this item alone; it starts ${when}`
+      : `${title}: a job of this item alone is already requested`
   return done(target, asked, {
-    lines: [line, `see how it goes: pawl why ${kind.kind.toLowerCase()}/${name} -n ${namespace}`],
-    hints: [`what waits for it, and what has failed by it, goes on with ${nextJobText(top)}`],
+    lines: [line, `follow it: ${suggestedCommand(`why ${objectWords(target)}`)}`],
+    hints: [`items that depend on it continue with ${nextJobText(top)}`],
   })
 }
 
@@ -125,20 +128,24 @@ async function skip(target: TargetObject): Promise<CommandResult> {
   const annotation = annotationsOf(target, 'skip')
   if (object.metadata.deletionTimestamp !== undefined)
     throw new Error(
-      `${title} is being deleted, expected one that is to stay: a deletion leaves nothing out; see pawl delete`,
+      `${title} is in deletion, which skips no item; see ${suggestedCommand(`delete ${objectWords(target)}`)}`,
     )
   if (object.metadata.ownerReferences === undefined)
-    throw new Error(`${title} is a part of nothing, expected one that others wait for`)
+    throw new Error(
+      `${title} has no parent, so no other item waits for it; skip an item of an Installation or Execution`,
+    )
   const top = await findRoot(target)
   const asked = await annotate(target, 'skip', (present) =>
     isThere(present.metadata.annotations?.[annotation]) ? undefined : { [annotation]: reason ?? NO_REASON },
   )
-  if (asked === 'asked') await tryEmitEvent(target, 'Skipped', 'left it out')
+  if (asked === 'asked') await tryEmitEvent(target, 'Skipped', 'skipped this item')
   return done(target, asked, {
     lines: [
-      asked === 'asked' ? `${title} is left out by ${user}, until its spec changes` : `${title} is left out already`,
+      asked === 'asked'
+        ? `${title} is skipped until its spec changes, requested by ${user}`
+        : `${title} is already skipped`,
     ],
-    hints: [`a job that runs goes on without it at once, else ${nextJobText(top)}`],
+    hints: [`a running job continues without it at once, else ${nextJobText(top)}`],
   })
 }
 
@@ -149,23 +156,19 @@ async function unskip(target: TargetObject): Promise<CommandResult> {
   const asked = await annotate(target, 'skip no more', (present) =>
     present.metadata.annotations?.[annotation] === undefined ? undefined : { [annotation]: null },
   )
-  if (asked !== 'asked') return done(target, asked, { lines: [`${title} is not left out`] })
-  return done(target, asked, { lines: [`${title} is deployed again with ${nextJobText(top)}`] })
+  if (asked !== 'asked') return done(target, asked, { lines: [`${title} is not skipped`] })
+  return done(target, asked, { lines: [`${title} will be deployed again with ${nextJobText(top)}`] })
 }
 
 /** The annotations of this command; only kinds of items get here. */
 function annotationsOf<Act extends ItemCommand>({ kind }: TargetObject, act: Act): NonNullable<Steering[Act]> {
   const annotations = kind.steering[act]
-  if (annotations === undefined) throw new Error(`bug: ${kind.kind} is no part to ${act}`)
+  if (annotations === undefined) throw new Error(`bug: kind "${kind.kind}" has no annotation for ${act}`)
   return annotations
 }
 
 function isThere(value = ''): boolean {
   return value.trim() !== '' && value.trim() !== 'false'
-}
-
-function titleOf({ kind, namespace, name }: TargetObject): string {
-  return nameOf({ kind: kind.kind, namespace, name })
 }
 
 function done(target: TargetObject, asked: string, texts: Pick<CommandResult, 'lines' | 'hints'>): CommandResult {

@@ -4,9 +4,9 @@ import type { KubeClient, KubeObject } from '../../../activities/kube/client.ts'
 import { resourcePath } from '../../../activities/kube/resource-path.ts'
 import { readAll } from '../../../activities/kube/pages.ts'
 import { isChildOf, groupKindOf, isSameGroupKind, ownerReferenceOf } from '../../../workflows/kit/index.ts'
-import { type SteeredKind, readObject, type TargetObject } from './open-object.ts'
+import { suggestedCommand } from '../suggestion.ts'
+import { objectWords, type SteeredKind, readObject, titleOf, type TargetObject } from './open-object.ts'
 import { KubeError } from '../../../activities/kube/kube-error.ts'
-import { nameOf } from '../query/format.ts'
 
 export interface LiveNode {
   readonly kind: SteeredKind
@@ -91,11 +91,9 @@ export async function findRoot(
   return top
 }
 
-/** How to start the next job of the root. */
+/** The next job of the root, with the command that starts it. */
 export function nextJobText(top: AncestorObject | undefined): string {
-  if (top === undefined) return 'the next job of what it is a part of'
-  const { kind, namespace, name } = top
-  const title = nameOf({ kind: kind.kind, namespace, name })
-  const command = `pawl reconcile ${kind.kind.toLowerCase()}/${name} -n ${namespace}`
-  return `the next job of ${title}${kind.steering.reconcile === undefined ? '' : `: ${command}`}`
+  if (top === undefined) return 'the next job of its parent'
+  const start = suggestedCommand(`reconcile ${objectWords(top)}`)
+  return `the next job of ${titleOf(top)}${top.kind.steering.reconcile === undefined ? '' : `: ${start}`}`
 }

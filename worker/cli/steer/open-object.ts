@@ -18,7 +18,8 @@ import { findPlans, type NamedKind } from '../../plans/find-plans.ts'
 import { builtInRegistry } from '../../server/registry.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { queryableKinds, objectNamed } from '../query/object-name.ts'
-import { nameOf, singleLine } from '../query/format.ts'
+import { quotedName, singleLine } from '../query/format.ts'
+import { missingInCluster } from '../missing-object.ts'
 import { linesText, withWriteFlags, withReason } from '../options.ts'
 import { withUserClient, userName, type UserFlags } from '../user.ts'
 import { yamlText } from '../yaml-text.ts'
@@ -28,6 +29,7 @@ export type Steering = NonNullable<JobModeController['steering']>
 export interface SteeredKind extends GroupKind {
   readonly api: Resource
   readonly steering: Steering
+  readonly siblings: NonNullable<JobModeController['siblings']>
 }
 
 /** The object of a command, and the user with the reason. */
@@ -84,10 +86,7 @@ export async function runOnObject(
   const { kind, name } = findSteeredKind(words)
   await withUserClient(flags, async (kube, namespace) => {
     const object = await readObject(kube, kind, namespace, name)
-    if (object === undefined)
-      throw new Error(
-        `the cluster has no ${nameOf({ kind: kind.kind, namespace, name })}, expected one that is there (see -n and --context)`,
-      )
+    if (object === undefined) throw new Error(await missingInCluster(kube, kind, { namespace, name }))
     const kinds = steeredKinds().filter(({ group }) => group === kind.group)
     const user = await userName(kube)
     const target = { kube, kind, kinds, namespace, name, object, user, reason }
@@ -140,8 +139,10 @@ export async function formatResults(
 export function steeredKinds(): readonly SteeredKind[] {
   return [...builtInRegistry.controllers.values()].flatMap((controller): readonly SteeredKind[] => {
     if (controller.mode !== 'job' || controller.steering === undefined) return []
-    const { target, steering } = controller
-    return [{ ...groupKindOf(target), api: { apiVersion: target.apiVersion, plural: target.plural }, steering }]
+    const { target, steering, siblings = {} } = controller
+    return [
+      { ...groupKindOf(target), api: { apiVersion: target.apiVersion, plural: target.plural }, steering, siblings },
+    ]
   })
 }
 
@@ -150,7 +151,7 @@ export function findControlledKind(words: readonly string[]): { readonly kind: N
   const controlled = findPlans(builtInRegistry).map(({ kind }) => kind)
   const { kind, name } = objectNamed(words, queryableKinds(controlled, []))
   const found = controlled.find((one) => isSameGroupKind(one, kind))
-  if (found === undefined) throw new Error(`kind ${groupKindText(kind)} has no controller`)
+  if (found === undefined) throw new Error(`kind "${groupKindText(kind)}" has no controller`)
   return { kind: found, name }
 }
 
@@ -160,7 +161,7 @@ export function findSteeredKind(words: readonly string[]): { readonly kind: Stee
   const target = steeredKinds()
   const found = target.find((one) => one.group === kind.group && one.kind === kind.kind)
   if (found === undefined)
-    throw new UsageError(`${kind.kind} has no jobs, expected one of ${target.map((one) => one.kind).join(', ')}`)
+    throw new UsageError(`kind "${kind.kind}" has no jobs; expected ${target.map((one) => one.kind).join(' or ')}`)
   return { kind: found, name }
 }
 
@@ -185,6 +186,30 @@ export function reasonIn(text: string | undefined): string | undefined {
   if (text === undefined) return undefined
   const reason = text.trim()
   if (reason === '' || reason.length > LONGEST_REASON || singleLine(reason) !== reason)
-    throw new UsageError(`--reason has ${reason.length} characters, expected one line of 1 to ${LONGEST_REASON}`)
+    throw new UsageError(
+      `--reason: found ${reason.length} characters; expected one line of 1 to ${LONGEST_REASON} characters`,
+    )
   return reason
+}
+
+/** The object's words and the namespace for suggested commands: `installation/shop -n team-a`. */
+export function objectWords({
+  kind,
+  namespace,
+  name,
+}: {
+  readonly kind: { readonly kind: string }
+  readonly namespace: string
+  readonly name: string
+}): string {
+  return `${kind.kind.toLowerCase()}/${name} -n ${namespace}`
+}
+
+/** The object in messages: `installation "team-a/shop"`. */
+export function titleOf({
+  kind,
+  namespace,
+  name,
+}: Pick<TargetObject, 'namespace' | 'name'> & { readonly kind: { readonly kind: string } }): string {
+  return quotedName({ kind: kind.kind, namespace, name })
 }

@@ -6,8 +6,11 @@ import { Command } from 'commander'
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import { groupKindText } from '../../../workflows/kit/index.ts'
 import { UsageError } from '../../server/usage-error.ts'
-import { isBusy, nameOf } from '../query/format.ts'
+import { isBusy } from '../query/format.ts'
+import { suggestedCommand } from '../suggestion.ts'
 import {
+  objectWords,
+  titleOf,
   type CommandResult,
   runOnObject,
   type TargetObject,
@@ -19,7 +22,7 @@ import { annotate, tryEmitEvent } from './record.ts'
 
 export function pauseCommand(): Command {
   return withSteerFlags(
-    new Command('pause').description('hold back new work of an object and its children; running work continues'),
+    new Command('pause').description('start no new work of an object and its children; running work continues'),
   )
     .addHelpText(
       'after',
@@ -47,13 +50,13 @@ async function pause(target: TargetObject): Promise<CommandResult> {
   const asked = await annotate(target, 'pause', (present) =>
     valueIn(present, annotation) === undefined ? { [annotation]: reason ?? NO_REASON } : undefined,
   )
-  if (asked === 'asked') await tryEmitEvent(target, 'Paused', 'paused it')
-  const effect = isBusy(object) ? 'what runs goes on to its end, and nothing more begins' : 'no job of it begins'
+  if (asked === 'asked') await tryEmitEvent(target, 'Paused', 'paused this object')
+  const effect = isBusy(object) ? 'running items finish, and no further item starts' : 'no job starts'
   return done(target, asked, [
     asked === 'asked'
       ? `${title} is paused by ${user}: ${effect}`
-      : `${title} was paused before: ${before(object, annotation)}`,
-    `let it go on: pawl resume ${words(target)}`,
+      : `${title} is already paused: ${before(object, annotation)}`,
+    `resume it: ${suggestedCommand(`resume ${objectWords(target)}`)}`,
   ])
 }
 
@@ -63,8 +66,8 @@ async function resume(target: TargetObject): Promise<CommandResult> {
   const asked = await annotate(target, 'resume', (present) =>
     present.metadata.annotations?.[annotation] === undefined ? undefined : { [annotation]: null },
   )
-  if (asked === 'asked') await tryEmitEvent(target, 'Resumed', 'let it go on')
-  return done(target, asked, [asked === 'asked' ? `${title} goes on, by ${user}` : `${title} is not paused`])
+  if (asked === 'asked') await tryEmitEvent(target, 'Resumed', 'resumed this object')
+  return done(target, asked, [asked === 'asked' ? `${title} is resumed by ${user}` : `${title} is not paused`])
 }
 
 function done(
@@ -76,13 +79,13 @@ function done(
   return { lines, data: { kind: groupKindText(kind), namespace, name, uid, asked, by: user, why: reason ?? null } }
 }
 
-function pausable({ kind, namespace, name }: TargetObject): { readonly annotation: string; readonly title: string } {
-  const title = nameOf({ kind: kind.kind, namespace, name })
-  const { pause: pausing } = kind.steering
+function pausable(target: TargetObject): { readonly annotation: string; readonly title: string } {
+  const title = titleOf(target)
+  const { pause: pausing } = target.kind.steering
   if (pausing !== undefined) return { annotation: pausing.annotation, title }
   const kinds = steeredKinds().filter(({ steering }) => steering.pause !== undefined)
   throw new UsageError(
-    `${title} cannot be paused by itself, expected one of ${kinds.map((one) => one.kind).join(', ')}: pause what it is a part of`,
+    `${title} cannot be paused alone; pause its parent (${kinds.map((one) => one.kind).join(' or ')})`,
   )
 }
 
@@ -93,9 +96,5 @@ function valueIn({ metadata }: KubeObject, annotation: string): string | undefin
 
 function before(object: KubeObject, annotation: string): string {
   const value = valueIn(object, annotation) ?? NO_REASON
-  return value === NO_REASON ? 'nobody said why' : value
-}
-
-function words({ kind, namespace, name }: TargetObject): string {
-  return `${kind.kind.toLowerCase()}/${name} -n ${namespace}`
+  return value === NO_REASON ? 'no reason was given' : value
 }

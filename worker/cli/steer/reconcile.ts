@@ -6,8 +6,11 @@ import { Command } from 'commander'
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import { groupKindText, ownerOfKind } from '../../../workflows/kit/index.ts'
 import { UsageError } from '../../server/usage-error.ts'
-import { isBusy, nameOf, phaseIn } from '../query/format.ts'
+import { isBusy, phaseIn } from '../query/format.ts'
+import { suggestedCommand } from '../suggestion.ts'
 import {
+  objectWords,
+  titleOf,
   type CommandResult,
   readObject,
   runOnObject,
@@ -19,9 +22,7 @@ import {
 import { annotate, tryEmitEvent } from './record.ts'
 
 export function reconcileCommand(): Command {
-  return withSteerFlags(
-    new Command('reconcile').description('ask for a job of an object, now or after the running one'),
-  )
+  return withSteerFlags(new Command('reconcile').description('start a job of an object, now or after the running job'))
     .addHelpText(
       'after',
       "\nExamples:\n  pawl reconcile inst/shop\n  pawl reconcile inst/shop --reason 'new certificate'",
@@ -34,24 +35,26 @@ export function reconcileCommand(): Command {
 async function reconcile(target: TargetObject): Promise<CommandResult> {
   const { kind, namespace, name, object, user: user, reason: reason } = target
   const { reconcile: annotations, reason: reasonAnnotation } = kind.steering
-  const title = nameOf({ kind: kind.kind, namespace, name })
+  const title = titleOf(target)
   if (annotations === undefined)
-    throw new UsageError(`${kind.kind} gets its jobs from above, expected ${reconcilable()}`)
+    throw new UsageError(`${title} gets its jobs from its parent; name the parent (${reconcilable()})`)
   await refuseParts(target, title)
   const says = reasonAnnotation === undefined ? {} : { [reasonAnnotation]: reasonText(user, reason) }
   const asked = await annotate(target, 'reconcile', (present) => {
     const otherValue = otherThan(present, annotations)
     if (otherValue !== undefined)
       throw new Error(
-        `${title} has the annotation ${otherValue}, which is to be served first; expected none, try again when it is gone`,
+        `${title} has the annotation ${otherValue}, which Pawl handles first; try again when the annotation is gone`,
       )
     return has(present, annotations) ? undefined : { ...annotations, ...says }
   })
-  const when = isBusy(object) ? 'begins after the one that runs' : 'begins'
+  const when = isBusy(object) ? 'after the running job' : 'now'
   return {
     lines: [
-      asked === 'asked' ? `a job of ${title} ${when}, asked for by ${user}` : `a job of ${title} is asked for already`,
-      `follow it: pawl trace ${kind.kind.toLowerCase()}/${name} -n ${namespace} -w`,
+      asked === 'asked'
+        ? `${title}: a job starts ${when}, requested by ${user}`
+        : `${title}: a job is already requested`,
+      `follow it: ${suggestedCommand(`trace ${objectWords(target)} -w`)}`,
     ],
     data: {
       kind: groupKindText(kind),
@@ -67,7 +70,7 @@ async function reconcile(target: TargetObject): Promise<CommandResult> {
 
 function reconcilable(): string {
   const kinds = steeredKinds().filter(({ steering }) => steering.reconcile !== undefined)
-  return `one of ${kinds.map(({ kind }) => kind).join(', ')}`
+  return kinds.map(({ kind }) => kind).join(' or ')
 }
 
 /** Refuses a part whose parent exists, because the parent's job includes it. */
@@ -79,7 +82,7 @@ async function refuseParts({ kube, kind, kinds, namespace, object }: TargetObjec
   const found = await readObject(kube, ofParent, namespace, owner.name)
   if (found?.metadata.uid !== owner.uid) return
   throw new Error(
-    `${title} is a part of ${owner.kind} ${namespace}/${owner.name} and has its job; expected that: pawl reconcile ${owner.kind.toLowerCase()}/${owner.name} -n ${namespace}`,
+    `${title} gets its jobs from its parent; run ${suggestedCommand(`reconcile ${objectWords({ kind: ofParent, namespace, name: owner.name })}`)}`,
   )
 }
 
@@ -102,7 +105,9 @@ function reasonText(user: string, reason: string | undefined): string {
 }
 
 export function interruptCommand(): Command {
-  return withSteerFlags(new Command('interrupt').description('end the running job of an object and of all below it'))
+  return withSteerFlags(
+    new Command('interrupt').description('end the running job of an object and of all objects below it'),
+  )
     .addHelpText('after', "\nExamples:\n  pawl interrupt inst/shop\n  pawl interrupt inst/shop --reason 'wrong image'")
     .action(async (words: readonly string[], flags: SteerFlags) => {
       await runOnObject(words, flags, interrupt)
@@ -112,15 +117,15 @@ export function interruptCommand(): Command {
 async function interrupt(target: TargetObject): Promise<CommandResult> {
   const { kind, namespace, name, object, user: user, reason: reason } = target
   const annotations = kind.steering.interrupt
-  const title = nameOf({ kind: kind.kind, namespace, name })
+  const title = titleOf(target)
   if (annotations === undefined) {
     const kinds = steeredKinds().filter(({ steering }) => steering.interrupt !== undefined)
     throw new UsageError(
-      `${kind.kind} cannot be interrupted alone, expected one of ${kinds.map((one) => one.kind).join(', ')}`,
+      `${title} cannot be interrupted alone; interrupt its parent (${kinds.map((one) => one.kind).join(' or ')})`,
     )
   }
   if (!isBusy(object))
-    throw new Error(`${title} has no job that runs (phase ${phaseIn(object) ?? '-'}), expected one to interrupt`)
+    throw new Error(`${title} has no running job (phase ${phaseIn(object) ?? '-'}), so there is nothing to interrupt`)
   let replaced: string | undefined
   const asked = await annotate(target, 'interrupt', (present) => {
     replaced = otherThan(present, annotations)
@@ -130,9 +135,9 @@ async function interrupt(target: TargetObject): Promise<CommandResult> {
   return {
     lines: [
       asked === 'asked'
-        ? `the job of ${title} is interrupted by ${user}`
-        : `the job of ${title} is interrupted already`,
-      ...(replaced === undefined ? [] : [`${replaced} was to come after it, and does not any more: ask for it again`]),
+        ? `${title}: the running job is interrupted, requested by ${user}`
+        : `${title}: the running job is already being interrupted`,
+      ...(replaced === undefined ? [] : [`the annotation ${replaced} was replaced; request it again after the job`]),
     ],
     data: {
       kind: groupKindText(kind),

@@ -7,7 +7,7 @@ import type { KubeObject } from '../../../activities/kube/client.ts'
 import { resourcePath } from '../../../activities/kube/resource-path.ts'
 import { isConflict, KubeError } from '../../../activities/kube/kube-error.ts'
 import { CLI_USER_AGENT } from '../user.ts'
-import { readObject, type TargetObject } from './open-object.ts'
+import { readObject, titleOf, type TargetObject } from './open-object.ts'
 
 /** The value of the annotation. */
 export function recordText(
@@ -50,7 +50,7 @@ export async function annotate(
     object = await readObject(kube, kind, namespace, name)
     if (object?.metadata.uid !== target.object.metadata.uid) break
   }
-  throw new Error(`${kind.kind} ${namespace}/${name} is gone meanwhile, expected one that is there`)
+  throw new Error(`${titleOf(target)} was deleted while the command ran`)
 }
 
 const MESSAGE_LIMIT = 1024
@@ -85,6 +85,6 @@ export async function emitEvent(
 export async function tryEmitEvent(target: TargetObject, eventReason: string, what: string): Promise<void> {
   await emitEvent(target, eventReason, what).catch((error: unknown) => {
     if (!(error instanceof KubeError)) throw error
-    process.stderr.write(`pawl: no Event says so: ${error.message}\n`)
+    process.stderr.write(`pawl: warning: the Event "${eventReason}" could not be written: ${error.message}\n`)
   })
 }

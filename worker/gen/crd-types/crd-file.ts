@@ -52,7 +52,7 @@ export function readCrdFile(text: string): CrdFile {
   })
   if (versions.length === 0 && problems.length === 0) {
     const names = [...new Set(kinds.filter((kind) => typeof kind === 'string'))]
-    problems.push({ message: `found ${names.join(', ') || 'no objects'}, expected a CustomResourceDefinition` })
+    problems.push({ message: `found ${names.join(', ') || 'no objects'}; expected a CustomResourceDefinition` })
   }
   return { versions, problems }
 }
@@ -70,7 +70,7 @@ const API_VERSION = 'apiextensions.k8s.io/v1'
 function isCrd({ apiVersion, kind }: Fields, path: Path, report: Report): boolean {
   if (kind !== 'CustomResourceDefinition') return false
   if (apiVersion === API_VERSION) return true
-  report([...path, 'apiVersion'], `${found(apiVersion)}, expected "${API_VERSION}"`)
+  report([...path, 'apiVersion'], `${found(apiVersion)}; expected "${API_VERSION}"`)
   return false
 }
 
@@ -82,11 +82,11 @@ function crdVersions(crd: Fields, path: Path, report: Report): CrdVersion[] {
   const group = word(spec['group'], ['group'], GROUP)
   const { scope, versions } = spec
   if (scope !== 'Namespaced' && scope !== 'Cluster') {
-    report([...path, 'spec', 'scope'], `${found(scope)}, expected "Namespaced" or "Cluster"`)
+    report([...path, 'spec', 'scope'], `${found(scope)}; expected "Namespaced" or "Cluster"`)
   }
   const at = [...path, 'spec', 'versions']
   if (!Array.isArray(versions) || versions.length === 0) {
-    report(at, `${Array.isArray(versions) ? 'found an empty list' : found(versions)}, expected a list of versions`)
+    report(at, `${Array.isArray(versions) ? 'found an empty list' : found(versions)}; expected a list of versions`)
     return []
   }
   return versions.map((version: unknown, index) => ({
@@ -125,7 +125,7 @@ const VERSION = /^[a-z]([a-z0-9-]*[a-z0-9])?$/
 
 function wordOf(value: unknown, form: RegExp, path: Path, report: Report): string {
   if (typeof value === 'string' && form.test(value)) return value
-  report(path, `${found(value)}, expected a text of the form ${form.source}`)
+  report(path, `${found(value)}; expected a text of the form ${form.source}`)
   return ''
 }
 

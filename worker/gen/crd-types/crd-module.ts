@@ -58,7 +58,7 @@ function withoutDuplicates(versions: readonly CrdVersion[]): readonly CrdVersion
     const [second, first] = [version, earlier].map(({ group, version: name }) => `${group}/${name}`)
     version.report(
       version.path.slice(0, -2),
-      `found ${version.kind} of ${String(second)} after that of ${String(first)}, expected kinds of different names in a file`,
+      `found ${version.kind} of ${String(second)} after that of ${String(first)}; expected kinds of different names in a file`,
     )
     return false
   })
@@ -68,7 +68,7 @@ function declarationsOf(kind: NamedKind, names: ReturnType<typeof typeNames>): D
   const { name, schema, path, report, deprecated } = kind
   if (!isFields(schema) || schema['type'] !== 'object') {
     const [at, value] = isFields(schema) ? [[...path, 'type'], schema['type']] : [path, schema]
-    report(at, `${found(value)}, expected ${isFields(schema) ? '"object"' : 'a schema'}`)
+    report(at, `${found(value)}; expected ${isFields(schema) ? '"object"' : 'a schema'}`)
     return []
   }
   const declarations: Declaration[] = []
@@ -90,9 +90,9 @@ function envelope({ group, version, kind, isNamespaced }: CrdVersion): Member[] 
 }
 
 function nothingChosen(versions: readonly CrdVersion[], version: string | undefined): Problem {
-  if (version === undefined) return { message: 'found no version that is served, expected one, or --version' }
+  if (version === undefined) return { message: 'found no version that is served; expected one, or --version' }
   const known = [...new Set(versions.map((each) => each.version))]
-  return { message: `found the versions ${known.join(', ')}, expected "${version}" among them` }
+  return { message: `found the versions ${known.join(', ')}; expected "${version}" among them` }
 }
 
 function skippedOf(versions: readonly CrdVersion[], chosen: readonly CrdVersion[]): readonly string[] {

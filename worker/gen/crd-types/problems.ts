@@ -18,7 +18,7 @@ export interface Problem {
 /** Adds one problem of a document. */
 export type Report = (path: Path, message: string) => void
 
-/** `crds.yaml:12:7: document 2: spec.names.kind: found nothing, expected ...`. */
+/** `crds.yaml:12:7: document 2: spec.names.kind: found nothing; expected ...`. */
 export function problemText(file: string, { line, column, document, path = [], message }: Problem): string {
   const place = line === undefined || column === undefined ? file : `${file}:${line}:${column}`
   return [

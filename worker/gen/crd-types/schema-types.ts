@@ -59,12 +59,12 @@ export function docsOf(schema: unknown): Docs {
 }
 
 function typeOf(reader: SchemaReader, schema: unknown, place: Place): TypeExpression {
-  if (!isFields(schema)) return reportUnknown(reader, place.path, `${found(schema)}, expected a schema`)
+  if (!isFields(schema)) return reportUnknown(reader, place.path, `${found(schema)}; expected a schema`)
   if (place.path.length > DEEPEST) {
-    return reportUnknown(reader, place.path, `found a schema ${DEEPEST} levels deep, expected one that ends`)
+    return reportUnknown(reader, place.path, `found a schema ${DEEPEST} levels deep; expected one that ends`)
   }
   if (schema['$ref'] !== undefined) {
-    return reportUnknown(reader, [...place.path, '$ref'], `${found(schema['$ref'])}, expected the schema itself`)
+    return reportUnknown(reader, [...place.path, '$ref'], `${found(schema['$ref'])}; expected the schema itself`)
   }
   const type = plainTypeOf(reader, schema, place)
   const hasNull = Array.isArray(schema['enum']) && schema['enum'].includes(null)
@@ -80,18 +80,18 @@ function plainTypeOf(reader: SchemaReader, schema: Schema, place: Place): TypeEx
   if (type === 'object') return objectOf(reader, schema, place)
   if (type === undefined && isOpen(schema)) return hasFields(schema) ? objectOf(reader, schema, place) : UNKNOWN
   const expected = `expected ${type === undefined ? 'a type: ' : ''}one of ${TYPES.join(', ')}`
-  return reportUnknown(reader, [...place.path, 'type'], `${found(type)}, ${expected}`)
+  return reportUnknown(reader, [...place.path, 'type'], `${found(type)}; ${expected}`)
 }
 
 function valuesOf(reader: SchemaReader, values: unknown, scalar: string, { path, name, docs }: Place): TypeExpression {
   const at = [...path, 'enum']
-  if (!Array.isArray(values)) return reportUnknown(reader, at, `${found(values)}, expected a list of values`)
+  if (!Array.isArray(values)) return reportUnknown(reader, at, `${found(values)}; expected a list of values`)
   values.forEach((value: unknown, index) => {
     if (value === null || typeof value === scalar) return
-    reader.report([...at, index], `${found(value)}, expected a ${scalar}, as the type says`)
+    reader.report([...at, index], `${found(value)}; expected a ${scalar}, as the type says`)
   })
   const known = [...new Set(values)].filter((value) => TEXTS.has(typeof value)) as (string | number | boolean)[]
-  if (known.length === 0) return reportUnknown(reader, at, 'found an empty list, expected a value')
+  if (known.length === 0) return reportUnknown(reader, at, 'found an empty list; expected a value')
   const taken = reader.names.take(name)
   reader.declarations.push({ is: 'values', name: taken, docs, values: known })
   return named(taken)
@@ -105,7 +105,7 @@ function objectOf(reader: SchemaReader, schema: Schema, place: Place): TypeExpre
   const { additionalProperties: values } = schema
   const at = [...place.path, 'additionalProperties']
   if (values !== undefined && hasFields(schema)) {
-    return reportUnknown(reader, at, 'found beside properties, expected one of the two')
+    return reportUnknown(reader, at, 'found beside properties; expected one of the two')
   }
   if (schema['x-kubernetes-embedded-resource'] === true) return embeddedOf(reader, schema, place)
   if (hasFields(schema)) return interfaceOf(reader, schema, place)
@@ -138,14 +138,14 @@ function embeddedOf(reader: SchemaReader, schema: Schema, place: Place): TypeExp
 
 function fieldsOf(reader: SchemaReader, properties: unknown, path: Path): Schema {
   if (isFields(properties)) return properties
-  if (properties !== undefined) reader.report(path, `${found(properties)}, expected an object of schemas`)
+  if (properties !== undefined) reader.report(path, `${found(properties)}; expected an object of schemas`)
   return {}
 }
 
 function requiredOf(reader: SchemaReader, required: unknown, path: Path): ReadonlySet<string> {
   if (required === undefined) return new Set()
   if (Array.isArray(required) && required.every((name) => typeof name === 'string')) return new Set(required)
-  reader.report(path, `${found(required)}, expected a list of names`)
+  reader.report(path, `${found(required)}; expected a list of names`)
   return new Set()
 }
 

@@ -54,7 +54,7 @@ export function readPayloadKeys(path: string): PayloadKeys {
       continue
     }
     const [name, key] = readKey(text, where)
-    if (keys.has(name)) throw new Error(`${where}: found a second key ${name}, expected each name once`)
+    if (keys.has(name)) throw new Error(`${where}: found a second key ${name}; expected each name once`)
     keys.set(name, key)
   }
   if (keys.size === 0) throw new Error(`${path} has no key; expected a line with a name and 32 bytes in base64`)
@@ -65,11 +65,11 @@ function readKey(text: string, where: string): readonly [name: string, key: Buff
   const [name = '', encoded, ...rest] = text.split(/\s+/)
   if (encoded === undefined || rest.length > 0)
     throw new Error(
-      `${where}: found ${1 + rest.length + (encoded === undefined ? 0 : 1)} words, expected a name and a key`,
+      `${where}: found ${1 + rest.length + (encoded === undefined ? 0 : 1)} words; expected a name and a key`,
     )
   const key = Buffer.from(encoded, 'base64')
   if (key.length !== KEY_BYTES)
-    throw new Error(`${where}: found a key of ${key.length} bytes, expected ${KEY_BYTES} in base64`)
+    throw new Error(`${where}: found a key of ${key.length} bytes; expected ${KEY_BYTES} in base64`)
   return [name, key]
 }
 
@@ -110,7 +110,7 @@ function decrypt(payload: Payload, keys: PayloadKeys['keys']): Payload {
   const key = keys.get(name)
   if (key === undefined)
     throw new Error(
-      `a payload is encrypted by key ${name}; found ${[...keys.keys()].join(', ')}, expected that key in the file`,
+      `a payload is encrypted by key ${name}; found ${[...keys.keys()].join(', ')}; expected that key in the file`,
     )
   const data = Buffer.from(payload.data ?? [])
   const decipher = createDecipheriv('aes-256-gcm', key, data.subarray(0, NONCE_BYTES))

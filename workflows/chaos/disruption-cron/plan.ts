@@ -78,7 +78,7 @@ const checkTarget = action<CronPass>('mindTarget', async (pass): Promise<Outcome
   const { since, isGivenUp } = missingTarget(isThere, known, { nowMs: now.getTime(), thresholdMs })
   if (isGivenUp) {
     const { kind, name } = target.spec.targetResource
-    const message = `${kind} ${name} is missing since ${since ?? ''}, so the cron is deleted`
+    const message = `${kind} "${name}" is missing since ${since ?? ''}, so this DisruptionCron is deleted`
     await act.event({ type: 'Warning', reason: 'DisruptionCronTargetMissing', message })
     await act.remove(target)
     // A controller's own deletion does not wake the run.
@@ -131,7 +131,7 @@ function setScheduleStatus(pass: CronPass, { run, lastMs, nextMs }: CronDecision
 function recordSkip({ target, status, log }: CronPass, forMs: number, why: keyof typeof SKIP_REASONS): void {
   status.lastSkippedTime = timestampText(forMs)
   status.lastSkippedReason = SKIP_REASONS[why]
-  log.warn('a Disruption is not made', { cron: target.metadata.name, for: timestampText(forMs), why })
+  log.warn('no Disruption is created', { cron: target.metadata.name, for: timestampText(forMs), why })
 }
 
 /** Undefined for an invalid schedule. */

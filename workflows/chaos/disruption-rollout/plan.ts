@@ -88,7 +88,7 @@ const createForChange = action<RolloutPass>('disturbChange', async (pass): Promi
     // The status keeps the change until the next one: each change is skipped once.
     const skipped = timestampText(decision.forMs)
     if (target.status?.lastSkippedTime !== skipped)
-      log.info('a Disruption is not made', { rollout: target.metadata.name, why: 'too late' })
+      log.info('no Disruption is created', { rollout: target.metadata.name, why: 'too late' })
     status.lastSkippedTime = skipped
   }
   if (decision.run !== 'now' || targetResource === undefined || (await isBlocked(pass))) return done

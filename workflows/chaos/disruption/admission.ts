@@ -27,7 +27,8 @@ export const disruptionAdmission: Admission = {
     const spec = fieldsOf(fieldsOf(object)['spec'])
     yield* networkWarnings(spec, 'spec')
     // Source: spec/chaos.md 1.2.
-    if (String(spec['count']) === '100') yield 'spec.count is 100, which means 100 targets; "100%" means all'
+    if (String(spec['count']) === '100')
+      yield 'spec.count: found 100, which means 100 targets; write "100%" for all targets'
   },
   // Without a webhook the controller applies its own default.
   mutations: [

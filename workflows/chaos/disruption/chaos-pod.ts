@@ -96,11 +96,11 @@ function containersOf(
     return {
       problem: {
         reason: 'CreateFailed',
-        message: `spec.containers: found ${missing.join(', ')}, expected containers that run: ${found}`,
+        message: `spec.containers: found ${missing.join(', ')}; expected running containers of the target: ${found}`,
       },
     }
   if (usable.length === 0)
-    return { problem: { reason: 'EmptyDisruption', message: 'found no container that runs, expected at least one' } }
+    return { problem: { reason: 'EmptyDisruption', message: 'the target has no running container; Pawl retries' } }
   return { containers: names.length === 0 ? usable : usable.filter(({ name }) => names.includes(name)) }
 }
 

@@ -18,7 +18,7 @@
 // I4. When the pass takes over a Disruption of chaos-controller, missing chaos pods are created, as chaos-controller
 //   would do.
 
-import { action, again, done, type Outcome } from '../../kit/index.ts'
+import { action, again, done, labelSelectorText, type Outcome } from '../../kit/index.ts'
 import { DISRUPTION_NAMESPACE_LABEL, kindNamesOf, TARGET_LABEL } from '../contract.ts'
 import { targetLabel } from './chaos-pod.ts'
 import type { DisruptionSpec } from './kind.ts'
@@ -36,6 +36,8 @@ const CHOOSE_AGAIN_MS = 15_000
 /** The number of label values in one list request. */
 const LABEL_VALUES_PER_LIST = 50
 const MAX_SPARED_NODES = 100
+/** Characters; the API server limits the message of an Event. */
+const LONGEST_SELECTOR_IN_EVENT = 300
 
 export const chooseTargets = action<DisruptionPass>('chooseTargets', async (pass): Promise<Outcome> => {
   const { status, act } = pass
@@ -47,7 +49,11 @@ export const chooseTargets = action<DisruptionPass>('chooseTargets', async (pass
   const matching = await matchingIn(pass)
   const names = matching.map(({ metadata }) => metadata.name)
   if (names.length === 0) {
-    await act.event({ type: 'Warning', reason: 'NoTargetsFound', message: noTargetsMessage(spec) })
+    await act.event({
+      type: 'Warning',
+      reason: 'NoTargetsFound',
+      message: noTargetsMessage(spec, pass.target.metadata.namespace),
+    })
     setTargetStatus(status, { targets: [], matching: 0, desired: isStatic ? 0 : requestedCount(spec.count, 0) })
     return isStatic ? again(CHOOSE_AGAIN_MS) : done
   }
@@ -65,7 +71,7 @@ export const chooseTargets = action<DisruptionPass>('chooseTargets', async (pass
     await act.event({
       type: 'Normal',
       reason: 'NoMoreTargets',
-      message: `${missing - drawn.length} of ${desired} targets are missing: what else matches is disturbed already`,
+      message: `selected ${desired - (missing - drawn.length)} of ${desired} targets: all other matches are already targets of other Disruptions`,
     })
   const targets = [...retained, ...drawn].sort()
   setTargetStatus(status, {
@@ -165,15 +171,20 @@ async function targetsOfOthers(pass: DisruptionPass, names: readonly string[]): 
   return new Set(others.map(({ target }) => target))
 }
 
-function noTargetsMessage({
-  level,
-  onInit,
-}: {
-  readonly level?: string | undefined
-  readonly onInit?: boolean | undefined
-}) {
-  const pods = onInit === true ? 'no pod that waits' : 'no pod that runs'
-  return `${level === 'node' ? 'no node that is ready' : pods} is selected by the selectors and the filter`
+function noTargetsMessage(spec: DisruptionSpec, namespace: string): string {
+  const [state, place, resource] =
+    spec.level === 'node'
+      ? ['ready node', '', 'nodes']
+      : [
+          spec.onInit === true ? 'pod that waits for chaos-handler' : 'running pod',
+          ` in namespace "${namespace}"`,
+          `pods -n ${namespace}`,
+        ]
+  const { selector: matchLabels = {}, advancedSelector: matchExpressions = [] } = spec
+  const selector = labelSelectorText({ matchLabels, matchExpressions })
+  const isShort = selector !== undefined && selector.length <= LONGEST_SELECTOR_IN_EVENT
+  const advice = isShort ? `; compare: kubectl get ${resource} -l '${selector}'` : ''
+  return `no ${state}${place} matches spec.selector, spec.advancedSelector and spec.filter${advice}`
 }
 
 export const ignoreLostTargets = action<DisruptionPass>('ignoreLost', async (pass) => {

@@ -192,7 +192,7 @@ async function createChaosPod(
     reason: 'Disrupted',
     occasion: name,
     about: targetObject,
-    message: `Disruption ${disruptionNamespace}/${disruption} has chosen it: chaos pod ${namespace}/${name} does ${kind} to it`,
+    message: `target of Disruption ${disruptionNamespace}/${disruption}: chaos pod ${namespace}/${name} injects ${kind}`,
   })
   const [answer] = await Promise.all([act.create(built.pod, { owner: 'label' }), targetEvent])
   if (answer === 'created')
@@ -200,7 +200,7 @@ async function createChaosPod(
       type: 'Normal',
       reason: 'ChaosPodCreated',
       occasion: name,
-      message: `chaos pod ${namespace}/${name} does ${kind} to ${target}`,
+      message: `chaos pod ${namespace}/${name} injects ${kind} into ${target}`,
     })
 }
 

@@ -96,7 +96,7 @@ async function reportFailures({ act, state }: DisruptionPass): Promise<void> {
     failed.map(async ({ metadata, target, does, reason, message: said }) => {
       const { namespace = '', name, uid } = metadata
       const why = reason === '' ? '' : ` (${reason})`
-      const message = `chaos pod ${namespace}/${name}, which does ${does} to ${target}, has failed${why}${said === undefined ? '; its log says why' : `: ${said}`}`
+      const message = `chaos pod ${namespace}/${name} failed to inject ${does} into ${target}${why}${said === undefined ? `; see its log: kubectl logs -n ${namespace} ${name}` : `: ${said}`}`
       await act.event({ type: 'Warning', reason: 'ChaosPodWarningState', message, occasion: uid })
     }),
   )
@@ -116,7 +116,7 @@ async function reportSimulated({ act, state }: DisruptionPass): Promise<void> {
 async function reportStuck({ act }: EndingPass, pod: ChaosPod, subject: 'disruption' | 'chaosPod'): Promise<void> {
   const { target, does } = pod
   const { namespace = '', name, uid } = pod.metadata
-  const message = `chaos pod ${namespace}/${name} (${does} on ${target}) could not clean up${pod.message === undefined ? '' : ` (${pod.message})`}: read its log, undo the remaining changes, then remove its finalizer: ${removeFinalizerCommand(namespace, name)}`
+  const message = `chaos pod ${namespace}/${name} (${does} on ${target}) could not clean up${pod.message === undefined ? '' : ` (${pod.message})`}; read its log, undo the remaining changes, then remove its finalizer:  ${removeFinalizerCommand(namespace, name)}`
   await act.event({
     type: 'Warning',
     reason: 'StuckOnRemoval',
@@ -225,6 +225,6 @@ async function reportOrphan({ act, target }: EndingPass, pod: ChaosPod): Promise
     type: 'Warning',
     reason: 'Orphaned',
     about: pod,
-    message: `Disruption ${namespace}/${name} is gone, though it had not been undone: this chaos pod is ended`,
+    message: `Disruption ${namespace}/${name} was removed before the clean-up, so this chaos pod is being deleted`,
   })
 }

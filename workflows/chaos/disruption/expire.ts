@@ -51,8 +51,8 @@ const CLOCK_TOLERANCE_MS = 5000
 /** E2 */
 function expiryText(pass: DisruptionPass, goes: number | undefined): string {
   const isBehind = timesIn(pass).end - pass.now.getTime() > CLOCK_TOLERANCE_MS
-  const by = isBehind ? " by a clock that Temporal's is behind, or that was set back" : ''
-  return `its time is over${by}${goes === undefined ? '' : `; it will be deleted at ${timestampText(goes)}`}`
+  const by = isBehind ? " by another clock (Temporal's clock is behind, or a clock was set back)" : ''
+  return `the duration has passed${by}; the disruption is being removed${goes === undefined ? '' : `, and the Disruption is deleted at ${timestampText(goes)}`}`
 }
 
 /** E1 */
@@ -101,8 +101,8 @@ export async function reportOverdue(
     type: 'Warning',
     reason: 'StuckOnRemoval',
     message:
-      `${left.length} chaos pods are left ${Math.round(most / 60_000)} min after its ${cause}: ${shown}; see whether their nodes are there and what their logs say, ` +
-      `undo what is left, then take their finalizers off: ${removeFinalizerCommand(chaosNamespaceIn(pass), 'NAME')}`,
+      `${left.length} chaos pods still exist ${Math.round(most / 60_000)} min after the ${cause}: ${shown}; check their nodes and logs, ` +
+      `undo the remaining changes, then remove their finalizers: ${removeFinalizerCommand(chaosNamespaceIn(pass), 'NAME')}`,
   })
   return undefined
 }

@@ -40,7 +40,7 @@ export const takeOver = action<DisruptionPass>('takeOver', async (pass) => {
   await act.event({
     type: 'Normal',
     reason: 'TakenOver',
-    message: `${others.length} chaos pods of chaos-controller are taken over: what they do goes on, and ends with this Disruption`,
+    message: `${others.length} chaos pods of chaos-controller are adopted: their effects continue until this Disruption ends`,
   })
   // The next pass sees the chaos pods as its own.
   return again(0)
@@ -80,7 +80,8 @@ export const recordSpec = action<DisruptionPass>('keepSpec', async (pass) => {
       type: 'Warning',
       reason: 'Mutated',
       occasion: String(metadata.generation),
-      message: 'the spec has changed, which has no effect: a Disruption is what it was when it was made',
+      message:
+        'the change of the spec has no effect, because a Disruption keeps the spec of its creation; create another Disruption',
     })
   return done
 })

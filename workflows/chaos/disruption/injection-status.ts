@@ -154,7 +154,7 @@ export function messageOf(injections: TargetInjections): string | undefined {
   if (first !== undefined) return `${first.kind} on ${first.target}: ${first.message ?? ''}${more}`
   const count = simulatedCount(injections)
   if (count === 0) return undefined
-  return `simulated: nothing is disturbed on ${count} of ${Object.keys(injections).length} targets, because they have no process`
+  return `simulated: ${count} of ${Object.keys(injections).length} targets have no process, so nothing is disturbed there`
 }
 
 export const reportInjection = action<DisruptionPass>('tellInjection', (pass) => {

@@ -53,7 +53,7 @@ function withHosts(spec: DisruptionSpec, more: readonly NetworkHost[]): Disrupti
 /** Subcommand and flags of the kind. */
 function kindArgs(kind: InjectorKindName, spec: DisruptionSpec): readonly string[] {
   const isInSpec = kindFieldsOf(spec).includes(fieldOf(kind))
-  if (!isInSpec) throw new Error(`the spec has no ${fieldOf(kind)}, which ${kind} does`)
+  if (!isInSpec) throw new Error(`spec.${fieldOf(kind)} is missing; ${kind} needs it`)
   return KIND_ARGS[kind](spec)
 }
 

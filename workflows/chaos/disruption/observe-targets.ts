@@ -89,7 +89,7 @@ async function emitOnTarget(
   const about = found.find((one) => one.metadata.name === name)
   if (about === undefined) return
   const disruption = `${metadata.namespace}/${metadata.name}`
-  await act.event({ ...event, about, message: `target of disruption ${disruption}: ${message}` })
+  await act.event({ ...event, about, message: `target of Disruption ${disruption}: ${message}` })
 }
 
 /** T2. Drops the states of former targets. */

@@ -39,7 +39,7 @@ const checkSpec = action<DisruptionPass>('checkSpec', async (pass): Promise<Outc
     await pass.act.event({
       type: 'Warning',
       reason: 'InvalidSpec',
-      message: 'spec.count: found 100, which means 100 targets; for all of them it is "100%"',
+      message: 'spec.count: found 100, which means 100 targets; write "100%" for all targets',
     })
   return done
 })

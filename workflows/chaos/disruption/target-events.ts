@@ -117,10 +117,10 @@ function evaluateTarget(target: TargetObservation, recorded: TargetState = {}, k
     ...warned.map(({ reason }) => ({ type: 'Warning', reason, text: trouble.warnings?.[reason] ?? '' }) as const),
     ...UNREADY.filter(({ reason }) => reason === unready).map((one) => ({
       ...one,
-      text: trouble.unreadyBy ?? 'it runs, and is not ready',
+      text: trouble.unreadyBy ?? 'the target runs but is not ready',
     })),
     // O2
-    ...(isRecovered ? [{ ...RECOVERED[kind], text: 'nothing is wrong with it any more' }] : []),
+    ...(isRecovered ? [{ ...RECOVERED[kind], text: 'the target has recovered' }] : []),
   ]
   const state: TargetState = {
     ...(Object.keys(restarts.counts).length > 0 && { restarts: restarts.counts }),

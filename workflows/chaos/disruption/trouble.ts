@@ -157,7 +157,7 @@ export function withWarnings(
         ...warnings,
         ...(warningText !== '' && { TargetPodInWarningState: warningText }),
         ...(applicable.some(({ about }) => about === 'liveness') && {
-          TargetPodLivenessProbe: 'its liveness probe fails',
+          TargetPodLivenessProbe: 'the liveness probe fails',
         }),
       },
       ...(applicable.some(({ about }) => about === 'readiness') && unready(trouble)),
@@ -168,5 +168,5 @@ export function withWarnings(
 
 /** The kubelet emits an Event about a failing probe before the failure threshold changes the status. */
 function unready(trouble: Trouble | undefined): Pick<Trouble, 'isUnready' | 'unreadyBy'> {
-  return { isUnready: true, ...(trouble?.isUnready !== true && { unreadyBy: 'its readiness probe fails' }) }
+  return { isUnready: true, ...(trouble?.isUnready !== true && { unreadyBy: 'the readiness probe fails' }) }
 }

@@ -23,13 +23,13 @@ export class Flags {
       const arg = args[index] ?? ''
       const [, name, value] = /^--([a-z][a-z-]*)(?:=(.*))?$/s.exec(arg) ?? []
       if (name === undefined) {
-        this.problems.push(`argument ${index + 1}: found '${arg}', expected a flag such as --level`)
+        this.problems.push(`argument ${index + 1}: found '${arg}'; expected a flag such as --level`)
         continue
       }
       const found = value ?? (SWITCHES.has(name) ? 'true' : args[(index += 1)])
       // A value that starts with -- needs the form --flag=value.
       const isMissing = found === undefined || (value === undefined && found.startsWith('--'))
-      if (isMissing) this.problems.push(`--${name}: found nothing, expected a value`)
+      if (isMissing) this.problems.push(`--${name}: the value is missing`)
       else this.add(name, found)
     }
   }
@@ -50,7 +50,7 @@ export class Flags {
 
   /** A missing flag is a problem, and then the caller must not use the result. */
   required<Value>(name: string, grammar: Grammar<Value>, instead: Value): Value {
-    if (!this.given.has(name)) this.problems.push(`--${name}: found nothing, expected ${grammar.expected}`)
+    if (!this.given.has(name)) this.problems.push(`--${name}: found nothing; expected ${grammar.expected}`)
     return this.withDefault(name, grammar, instead)
   }
 
@@ -71,7 +71,7 @@ export class Flags {
   refuseUnknown(): void {
     for (const name of this.given.keys()) {
       const known = [...this.asked].sort().map((one) => `--${one}`)
-      if (!this.asked.has(name)) this.problems.push(`--${name}: unknown flag, expected one of ${known.join(', ')}`)
+      if (!this.asked.has(name)) this.problems.push(`--${name}: unknown flag; expected one of ${known.join(', ')}`)
     }
   }
 
@@ -82,7 +82,7 @@ export class Flags {
 
   private read<Value>(name: string, text: string, { parse: reads, expected }: Grammar<Value>): Value | undefined {
     const value = reads(text)
-    if (value === undefined) this.refuse(name, `found '${text}', expected ${expected}`)
+    if (value === undefined) this.refuse(name, `found '${text}'; expected ${expected}`)
     return value
   }
 }

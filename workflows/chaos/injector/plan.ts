@@ -70,7 +70,11 @@ export interface MemoryFacts {
 
 export function planMemoryPressure(spec: SpecOf<'memory-pressure'>, facts: MemoryFacts): Plan | Unsupported {
   if (facts.limitBytes === undefined)
-    return { unsupported: [`the memory of the target has no limit, of which ${spec.targetPercent}% could be taken`] }
+    return {
+      unsupported: [
+        `the target has no memory limit, so ${spec.targetPercent}% of the limit is undefined; set resources.limits.memory`,
+      ],
+    }
   const args = [
     ...['memory-pressure-stress', '--target-percent', String(spec.targetPercent)],
     ...['--ramp-duration', formatGoDuration(BigInt(Math.round(spec.rampMs)) * 1_000_000n)],

@@ -20,7 +20,7 @@ export function readInvocation(args: readonly string[]): Invocation | FlagProble
   const kind = KINDS.find((one) => one === args[0])
   if (kind === undefined)
     return {
-      problems: [`found ${args[0] === undefined ? 'no kind' : `'${args[0]}'`}, expected one of ${KINDS.join(', ')}`],
+      problems: [`found ${args[0] === undefined ? 'no kind' : `'${args[0]}'`}; expected one of ${KINDS.join(', ')}`],
     }
   // In the API's golden arguments, two of the kinds have a second word.
   const takesInject = kind === 'node-failure' || kind === 'pod-replacement'
@@ -53,12 +53,12 @@ const SPECS: { readonly [Kind in InjectorKindName]: (flags: Flags) => KindSpec }
       writeBytesPerSec: flags.optional('write-bytes-per-sec', integerIn(1, UNLIMITED)),
     })
     if (Object.keys(throttles).length === 0)
-      flags.refuse('read-bytes-per-sec', 'found nothing, expected it or --write-bytes-per-sec')
+      flags.refuse('read-bytes-per-sec', 'found nothing; expected it or --write-bytes-per-sec')
     return { kind: 'disk-pressure', path: flags.required('path', absolutePath, '/'), ...throttles }
   },
   'disk-failure': (flags) => {
     const paths = flags.every('path', absolutePath)
-    if (paths.length === 0) flags.refuse('path', 'found nothing, expected an absolute path')
+    if (paths.length === 0) flags.refuse('path', 'found nothing; expected an absolute path')
     return {
       kind: 'disk-failure',
       paths,
@@ -69,7 +69,7 @@ const SPECS: { readonly [Kind in InjectorKindName]: (flags: Flags) => KindSpec }
   'grpc-disruption': (flags) => {
     const alterations = flags.every('endpoint-alterations', endpointAlteration)
     if (alterations.length === 0)
-      flags.refuse('endpoint-alterations', `found nothing, expected ${endpointAlteration.expected}`)
+      flags.refuse('endpoint-alterations', `found nothing; expected ${endpointAlteration.expected}`)
     return { kind: 'grpc-disruption', port: flags.required('port', integerIn(1, 65535), 1), alterations }
   },
   'dns-disruption': (flags) => ({
@@ -128,9 +128,9 @@ function networkSpec(flags: Flags): NetworkSpec {
   if (effects.every((effect) => effect === 0))
     flags.refuse(
       'drop',
-      'found no effect, expected --drop, --duplicate, --corrupt, --delay or --bandwidth-limit above 0',
+      'found no effect; expected --drop, --duplicate, --corrupt, --delay or --bandwidth-limit above 0',
     )
-  if (spec.hostResolveIntervalMs === 0) flags.refuse('host-resolve-interval', "found '0s', expected more")
+  if (spec.hostResolveIntervalMs === 0) flags.refuse('host-resolve-interval', "found '0s'; expected more")
   return spec
 }
 
@@ -151,10 +151,10 @@ function commonFlags(flags: Flags, kind: InjectorKindName): CommonFlags {
     flags.refuse('pulse-active-duration', 'expected together with --pulse-dormant-duration, or neither')
   const containers = flags.withDefault('target-containers', targetContainers, [])
   if (level === 'pod' && containers.length === 0 && kind !== 'pod-replacement')
-    flags.refuse('target-containers', `found nothing, expected ${targetContainers.expected}, as --level is pod`)
+    flags.refuse('target-containers', `found nothing; expected ${targetContainers.expected}, as --level is pod`)
   const podIp = flags.optional('target-pod-ip', anyText)
   if (kind === 'pod-replacement' && podIp === undefined)
-    flags.refuse('target-pod-ip', 'found nothing, expected the address of the pod')
+    flags.refuse('target-pod-ip', 'found nothing; expected the address of the pod')
   return {
     dryRun: flags.switch('dry-run'),
     metricsSink: flags.withDefault('metrics-sink', oneOf(['noop', 'datadog'] as const), 'noop'),

@@ -30,7 +30,7 @@ export function containerVariables(env: readonly EnvVar[], fields: PodFields): R
       const found = path === undefined ? undefined : fields[path]
       if (found !== undefined) return [name, found]
       throw new Error(
-        `env ${name}: found ${path ?? Object.keys(valueFrom).join(', ')}, expected one of ${Object.keys(fields).join(', ')}`,
+        `env ${name}: found ${path ?? Object.keys(valueFrom).join(', ')}; expected one of ${Object.keys(fields).join(', ')}`,
       )
     }),
   )
@@ -74,7 +74,7 @@ export function readProcesses(annotation: string): Readonly<Record<string, numbe
   const isMap = typeof found === 'object' && found !== null && !Array.isArray(found)
   if (isMap && Object.values(found).every(isProcess)) return found as Readonly<Record<string, number>>
   throw new Error(
-    `found ${annotation.slice(0, 100)}, expected numbers of processes by names of containers, such as {"app": 1234}`,
+    `found ${annotation.slice(0, 100)}; expected numbers of processes by names of containers, such as {"app": 1234}`,
   )
 }
 
@@ -90,5 +90,5 @@ function parse(text: string): unknown {
 export function probedFile(command: readonly string[]): string {
   const [program, flag, file, ...more] = command
   if (program === 'test' && (flag === '-f' || flag === '-e') && file !== undefined && more.length === 0) return file
-  throw new Error(`readinessProbe: found ${JSON.stringify(command)}, expected ["test","-f",FILE]`)
+  throw new Error(`readinessProbe: found ${JSON.stringify(command)}; expected ["test","-f",FILE]`)
 }

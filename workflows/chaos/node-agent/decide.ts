@@ -182,7 +182,7 @@ function containerEnd(exit: Exit) {
         isWell: false,
         exitCode: 137,
         reason: 'ContainerStatusUnknown',
-        message: 'the process of the injector is gone, and nobody saw how it ended',
+        message: 'the injector process ended, and its exit code is unknown',
       }
   }
 }

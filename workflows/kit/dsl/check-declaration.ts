@@ -52,7 +52,7 @@ function checkMode({ mode }: Declaration, report: Report): Mode {
     report(
       'CM026',
       mode.at,
-      `no mode is called ${quote(mode.text)}; expected ${alternatives(MODES)}${didYouMean(mode.text, MODES)}`,
+      `unknown mode ${quote(mode.text)}; expected ${alternatives(MODES)}${didYouMean(mode.text, MODES)}`,
     )
   return known ?? 'level'
 }
@@ -127,7 +127,7 @@ function checkParameters(
     names.add(state, `in ${name.text}(...), state`)
     const model = known.get(state.text)
     if (!known.has(state.text))
-      report('CM025', state.at, `no state is called ${quote(state.text)}${hint(state, known, mode)}`)
+      report('CM025', state.at, `unknown state ${quote(state.text)}${hint(state, known, mode)}`)
     return model ?? []
   })
 }
@@ -140,7 +140,7 @@ const WHERE_TARGET_IS: Readonly<Record<Mode, string>> = {
 function hint(state: Name, known: States, mode: Mode): string {
   if (state.text === 'target') return `; ${WHERE_TARGET_IS[mode]}`
   const names = [...known.keys()]
-  return `; expected ${names.length === 0 ? 'no state, for there is none' : alternatives(names)}${didYouMean(state.text, names)}`
+  return `; expected ${names.length === 0 ? "a state of the section 'state { }', which declares none" : alternatives(names)}${didYouMean(state.text, names)}`
 }
 
 function reportUnused(
@@ -153,7 +153,7 @@ function reportUnused(
   if ([...used].some((asked) => !states.some(({ name }) => name.text === asked))) return
   for (const { name } of states) {
     if (!used.has(name.text))
-      report('CM050', name.at, `no action asks for state ${quote(name.text)}; it is read in every pass all the same`)
+      report('CM050', name.at, `state ${quote(name.text)} is not the argument of an action; every pass still reads it`)
   }
 }
 
@@ -168,7 +168,7 @@ function resolveAlias({ text, at }: Name, { kinds, modules, report }: Declaratio
     const expected = text.includes('/')
       ? `expected the name of an alias: 'alias ${text.split('/').at(-1) ?? ''} ${text}'`
       : `expected 'alias ${text} GROUP/VERSION/KIND'`
-    report('CM024', at, `no alias is called ${quote(text)}; ${expected}${didYouMean(text, names)}`)
+    report('CM024', at, `unknown alias ${quote(text)}; ${expected}${didYouMean(text, names)}`)
   }
   return kinds.get(text)
 }

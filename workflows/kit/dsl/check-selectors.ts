@@ -43,7 +43,7 @@ export function resolveSelectors(state: StateDeclaration, context: StateContext)
       context.report(
         'CM020',
         key.at,
-        `selector ${quote(key.text)} is there twice; the first is in line ${known.at.line}`,
+        `selector ${quote(key.text)} is repeated; the first one is in line ${known.at.line}`,
       )
       continue
     }
@@ -55,7 +55,7 @@ export function resolveSelectors(state: StateDeclaration, context: StateContext)
 
 const EXPECTED_AT = {
   labelsFrom: 'a map of labels, or a selector',
-  namespacesFrom: 'a list of texts, or text',
+  namespacesFrom: 'a list of strings, or a string',
 } as const
 
 class QueryBuilder {
@@ -84,7 +84,8 @@ class QueryBuilder {
     const named = VALUES.find((name) => name === key.text)
     const prefix = PREFIXES.find((start) => key.text.startsWith(start))
     if (named === undefined && prefix === undefined && path === undefined) this.#unknown(key)
-    else if (value === undefined) this.#report('CM031', key.at, `${quote(key.text)} has no value; expected '=' and one`)
+    else if (value === undefined)
+      this.#report('CM031', key.at, `${quote(key.text)} has no value; expected '=' and a value`)
     else if (named !== undefined) this.#addNamed(named, key, value)
     else if (path !== undefined) this.#addPath(path, key, value)
     else if (prefix === 'labels/') this.#addLabel(key, value)
@@ -127,7 +128,7 @@ class QueryBuilder {
       return
     }
     if (path === 'namespacesFrom' && facts?.isNamespaced === false)
-      this.#report('CM044', key.at, `objects of ${kind} are in no namespace; expected no 'namespacesFrom'`)
+      this.#report('CM044', key.at, `${kind} is cluster-scoped; expected no 'namespacesFrom'`)
     const target = { ...templates, kind: templates.target }
     this.#paths.set(path, targetPath(value, EXPECTED_AT[path], target))
   }
@@ -135,11 +136,7 @@ class QueryBuilder {
   #unknown(key: Name): void {
     const whole = key.text.replace(/\/.*$/s, '/')
     const expected = `expected ${alternatives(SELECTORS.map((word) => (word.endsWith('/') ? `${word}...` : word)))}`
-    this.#report(
-      'CM030',
-      key.at,
-      `no selector is called ${quote(key.text)}; ${expected}${didYouMean(whole, SELECTORS)}`,
-    )
+    this.#report('CM030', key.at, `unknown selector ${quote(key.text)}; ${expected}${didYouMean(whole, SELECTORS)}`)
   }
 
   #addNamed(named: 'name' | 'namespace', key: Name, value: Template): void {
@@ -154,20 +151,24 @@ class QueryBuilder {
         `${quote(key.text)} is ${quote(literalText(value))}; expected at least one of ${signs}`,
       )
     if (named === 'namespace' && this.#context.facts?.isNamespaced === false)
-      this.#report('CM044', key.at, `objects of ${this.#state.kind.text} are in no namespace; expected no 'namespace'`)
+      this.#report('CM044', key.at, `${this.#state.kind.text} is cluster-scoped; expected no 'namespace'`)
     this.#values.set(named, this.#resolve(value))
   }
 
   #addLabel(key: Name, value: Template): void {
     const label = key.text.slice('labels/'.length)
     if (!isLabelKey(label))
-      this.#report('CM036', key.at, `${quote(label)} is no key of a label; expected one such as app.kubernetes.io/name`)
+      this.#report(
+        'CM036',
+        key.at,
+        `found label key ${quote(label)}; expected a valid key, such as app.kubernetes.io/name`,
+      )
     const text = literalText(value)
     if (!LABEL_VALUE.test(text) || text.length > LONGEST_LABEL_VALUE)
       this.#report(
         'CM036',
         value.at,
-        `${quote(text)} is no value of a label; expected at most ${LONGEST_LABEL_VALUE} letters, digits, '.', '-' and '_'`,
+        `found label value ${quote(text)}; expected at most ${LONGEST_LABEL_VALUE} letters, digits, '.', '-' and '_'`,
       )
     this.#labels.set(label, this.#resolve(value))
   }
@@ -193,12 +194,16 @@ class QueryBuilder {
       this.#report(
         'CM051',
         key.at,
-        `nothing is known of ${kind}: the API server may not be able to select by ${quote(field)}`,
+        `the fields of ${kind} are unknown: the API server may not support the field selector ${quote(field)}`,
       )
       return
     }
     const expected = `expected ${alternatives(selectable)}${didYouMean(field, selectable)}`
-    this.#report('CM043', key.at, `the API server cannot select ${kind} by ${quote(field)}; ${expected}`)
+    this.#report(
+      'CM043',
+      key.at,
+      `the API server does not support the field selector ${quote(field)} for ${kind}; ${expected}`,
+    )
   }
 
   // Combinations of selectors that contradict each other.
@@ -216,7 +221,7 @@ class QueryBuilder {
       this.#report(
         'CM035',
         name.at,
-        `nothing selects the one object of state ${quote(name.text)}; expected 'name', or labels/... that one object has`,
+        `state ${quote(name.text)} is a single object without selector; expected 'name', or labels/... that only one object has`,
       )
   }
 

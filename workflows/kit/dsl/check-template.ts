@@ -37,7 +37,7 @@ function resolveReference({ reference, at }: Reference, { target, facts, report 
     report(
       'CM040',
       at,
-      `found a reference to ${quote(root)}; expected one to the target, such as \${target.metadata.name}${hint}`,
+      `found a reference to ${quote(root)}; expected a reference to the target, such as \${target.metadata.name}${hint}`,
     )
     return names
   }
@@ -49,13 +49,13 @@ function resolveReference({ reference, at }: Reference, { target, facts, report 
   const sort = path.length === 0 ? 'other' : sortOf(path, facts)
   if (sort === undefined) report('CM041', at, `${target} has no field ${quote(path.join('.'))}${meant(path, facts)}`)
   if (sort === 'other')
-    report(
-      'CM042',
-      at,
-      `${quote(reference)} is not text; expected a field that holds text, such as target.metadata.name`,
-    )
+    report('CM042', at, `${quote(reference)} is not a string; expected a string field, such as target.metadata.name`)
   if (sort === 'unknown')
-    report('CM053', at, `the fields of ${target} are not known: nobody checks that ${quote(path.join('.'))} is text`)
+    report(
+      'CM053',
+      at,
+      `the fields of ${target} are unknown, so the type of ${quote(path.join('.'))} is not checked; expected a string`,
+    )
   return path
 }
 
@@ -147,9 +147,13 @@ export function targetPath(value: Template, expected: string, { kind, facts, rep
   const sort = fieldSort(names, facts)
   if (sort === undefined) report('CM041', value.at, `${kind} has no field ${quote(text)}${fieldsMeant(names, facts)}`)
   if (sort === 'unknown')
-    report('CM053', value.at, `the fields of ${kind} are not known: nobody checks that ${quote(text)} is ${expected}`)
-  if (sort === 'text' && !expected.includes('text'))
-    report('CM045', value.at, `${quote(text)} of ${kind} is text; expected ${expected}`)
+    report(
+      'CM053',
+      value.at,
+      `the fields of ${kind} are unknown, so the type of ${quote(text)} is not checked; expected ${expected}`,
+    )
+  if (sort === 'text' && !expected.includes('string'))
+    report('CM045', value.at, `${quote(text)} of ${kind} is a string; expected ${expected}`)
   return text
 }
 

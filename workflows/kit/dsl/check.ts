@@ -38,7 +38,7 @@ export function check(
       report(
         'CM011',
         name.at,
-        `alias is named ${quote(name.text)}, which is taken by the code of 'decl ${owner}'; expected another name`,
+        `alias name ${quote(name.text)} is used by the code of 'decl ${owner}'; choose another name`,
       )
   }
   return models
@@ -53,7 +53,7 @@ function checkBinds(binds: readonly Bind[], report: Report): ReadonlyMap<string,
       report(
         'CM021',
         groupVersion.at,
-        `found ${quote(groupVersion.text)}, expected v1 or group/version, such as batch/v1`,
+        `found ${quote(groupVersion.text)}; expected v1 or group/version, such as batch/v1`,
       )
     if (names.add(groupVersion, 'bind of')) modules.set(groupVersion.text, module.text)
     const problem = moduleProblem(module.text)
@@ -65,9 +65,9 @@ function checkBinds(binds: readonly Bind[], report: Report): ReadonlyMap<string,
 
 function moduleProblem(module: string): string | undefined {
   if (module === '') return undefined
-  if (GO_HOSTS.test(module)) return 'is a package of Go'
+  if (GO_HOSTS.test(module)) return 'is a Go package'
   if (/^\.{0,2}\//.test(module) && !/\.[cm]?[jt]s$/.test(module)) return 'has no ending'
-  return /[\u0000-\u0020\u007f<>|\\^`]/.test(module) ? 'has signs that no module has' : undefined
+  return /[\u0000-\u0020\u007f<>|\\^`]/.test(module) ? 'has invalid characters' : undefined
 }
 
 function checkAliases(
@@ -95,7 +95,7 @@ function resolveKind(
   const slash = text.lastIndexOf('/')
   const [groupVersion, kind] = [text.slice(0, Math.max(0, slash)), text.slice(slash + 1)]
   if (!GROUP_VERSION.test(groupVersion) || !KIND.test(kind)) {
-    report('CM021', at, `found ${quote(text)}, expected group, version and kind, such as batch/v1/Job`)
+    report('CM021', at, `found ${quote(text)}; expected group, version and kind, such as batch/v1/Job`)
     return undefined
   }
   const module = modules.get(groupVersion) ?? kubernetesModule(groupVersion, kind)
@@ -103,7 +103,7 @@ function resolveKind(
     report(
       'CM022',
       at,
-      `no module is bound to ${quote(groupVersion)}; expected 'bind ${groupVersion} MODULE'${didYouMean(groupVersion, [...modules.keys()])}`,
+      `${quote(groupVersion)} is not bound to a module; add 'bind ${groupVersion} MODULE'${didYouMean(groupVersion, [...modules.keys()])}`,
     )
   return module === undefined ? undefined : { kind, groupVersion, module }
 }

@@ -66,13 +66,13 @@ export class Cursor {
 
   /** Reports an unexpected token in a statement. A missing token is reported at the end of its line. */
   missing(expected: string): void {
-    if (this.token.first) this.report('CM003', this.#lineEnd(), `found the end of the line, expected ${expected}`)
+    if (this.token.first) this.report('CM003', this.#lineEnd(), `found the end of the line; expected ${expected}`)
     else this.strange(expected)
   }
 
   /** Reports a token that can start no statement. */
   strange(expected: string): void {
-    this.report('CM003', this.token.at, `found ${describeToken(this.token)}, expected ${expected}`)
+    this.report('CM003', this.token.at, `found ${describeToken(this.token)}; expected ${expected}`)
   }
 
   /** Skips to the first token of the next line, or to the closing brace of an outer block; skips nested blocks. */

@@ -125,7 +125,7 @@ class Scanner {
         this.#offset = start + 1
         const { parts: found } = this.#unquoted()
         const at = this.#since(start)
-        this.#report('CM001', at, "the quoted text does not end; expected '\"' before the end of the line")
+        this.#report('CM001', at, "the quoted string is not closed; expected '\"' before the end of the line")
         // As if there were no quote, so that a brace on the line counts.
         return { parts: found, at }
       }
@@ -146,7 +146,7 @@ class Scanner {
     if (isLineEnd(sign)) return '\\'
     this.#offset++
     if (sign !== '"' && sign !== '\\')
-      this.#report('CM001', this.#since(start), `found ${quote(`\\${sign}`)}, expected '\\"' or '\\\\'`)
+      this.#report('CM001', this.#since(start), `found ${quote(`\\${sign}`)}; expected '\\"' or '\\\\'`)
     return sign
   }
 
@@ -158,7 +158,7 @@ class Scanner {
       const sign = this.#at(this.#offset)
       if (sign === '}') break
       if (isLineEnd(sign) || isBlank(sign) || sign === '{' || sign === delimiter) {
-        this.#report('CM002', this.#since(start), `the reference is not closed: found ${describe(sign)}, expected '}'`)
+        this.#report('CM002', this.#since(start), `the reference is not closed: found ${describe(sign)}; expected '}'`)
         return { reference: this.#text.slice(from, this.#offset), at: this.#since(start) }
       }
       this.#offset++

@@ -33,8 +33,8 @@ const TAKEN: Readonly<Record<Sort, (name: string) => string | undefined>> = {
   },
   state: (name) => {
     if (KEYWORDS.has(name)) return 'by TypeScript'
-    if (name === 'target') return 'by the object that the controller is for'
-    return name === 'pass' ? 'by the pass, which every action gets' : undefined
+    if (name === 'target') return 'for the target of the controller'
+    return name === 'pass' ? 'for the pass, an argument of every action' : undefined
   },
   action: () => undefined,
 }
@@ -44,13 +44,13 @@ export function isUsable(name: Name, sort: Sort, report: Report): boolean {
   if (name.text === '') return false
   if (!NAME.test(name.text) || name.text.length > LONGEST_NAME) {
     const expected = `a letter, then letters, digits and '_', at most ${LONGEST_NAME}`
-    report('CM010', name.at, `${sort} is named ${quote(name.text)}; expected ${expected}`)
+    report('CM010', name.at, `${sort} name ${quote(name.text)} is invalid; expected ${expected}`)
     return false
   }
   const inCode = sort === 'alias' ? name.text : camelCase(name.text)
   const taken = TAKEN[sort](inCode)
   if (taken !== undefined)
-    report('CM011', name.at, `${sort} is named ${quote(name.text)}, which is taken ${taken}; expected another name`)
+    report('CM011', name.at, `${sort} name ${quote(name.text)} is reserved ${taken}; choose another name`)
   return taken === undefined
 }
 
@@ -87,13 +87,13 @@ export class Unique {
       this.#report(
         'CM020',
         name.at,
-        `${sort} ${quote(name.text)} is there twice; the first is in line ${known.at.line}`,
+        `${sort} ${quote(name.text)} is repeated; the first one is in line ${known.at.line}`,
       )
     else
       this.#report(
         'CM012',
         name.at,
-        `${sort} ${quote(name.text)} and ${quote(known.text)} in line ${known.at.line} are both ${quote(inCode)} in generated code`,
+        `${sort} ${quote(name.text)} and ${quote(known.text)} in line ${known.at.line} both become ${quote(inCode)} in generated code; rename one of them`,
       )
     return false
   }

@@ -95,7 +95,7 @@ function parseSection(cursor: Cursor, blocks: Blocks, members: Members): void {
   const section = SECTIONS.find((name) => name === token.text)
   if (section === undefined) {
     const expected = `expected ${alternatives(SECTIONS)}${didYouMean(token.text, SECTIONS)}`
-    cursor.report('CM006', token.at, `found ${quote(token.text)}, ${expected}`)
+    cursor.report('CM006', token.at, `found ${quote(token.text)}; ${expected}`)
   }
   // A misspelt keyword is accepted.
   const meant = section ?? SECTIONS.find((name) => name === nearest(token.text, SECTIONS))
@@ -167,7 +167,11 @@ function parseSelector(cursor: Cursor): readonly Selector[] {
     cursor.advance()
     return [{ key, value: value.template }]
   }
-  cursor.report('CM031', key.at, `${quote(key.text)} has no value; expected one after '=' (an empty one is "")`)
+  cursor.report(
+    'CM031',
+    key.at,
+    `${quote(key.text)} has no value; expected a value after '=' (write "" for an empty value)`,
+  )
   return [{ key, value: undefined }]
 }
 

@@ -42,7 +42,7 @@ function parseKeyword(cursor: Cursor, token: Word, found: Found): void {
   const keyword = STATEMENTS.find((word) => word === token.text)
   if (keyword === undefined) {
     const expected = `expected ${alternatives(STATEMENTS)}${didYouMean(token.text, STATEMENTS)}`
-    cursor.report('CM006', token.at, `found ${quote(token.text)}, ${expected}`)
+    cursor.report('CM006', token.at, `found ${quote(token.text)}; ${expected}`)
   }
   const statement = keyword ?? misspeltKeyword(cursor, token)
   switch (statement) {

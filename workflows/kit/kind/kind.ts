@@ -12,6 +12,7 @@ export type WorkerVerb = 'get' | 'list' | 'create' | 'patch' | 'delete'
 /** Namespaced or cluster-scoped. */
 export type Scope = 'Namespaced' | 'Cluster'
 
+/** The input of `defineKind`. */
 export interface KindDefinition<Name extends string, F extends Fields, S extends Scope = Scope> {
   readonly group: string
   readonly version: string
@@ -44,6 +45,7 @@ export interface KindDefinition<Name extends string, F extends Fields, S extends
   readonly rules?: readonly ValidationRule[]
 }
 
+/** The result of `defineKind`. */
 export interface Kind<
   Name extends string = string,
   F extends Fields = Fields,
@@ -56,6 +58,7 @@ export interface Kind<
   readonly withoutNamespace?: boolean
 }
 
+/** A reference to an owner in the metadata of an object. */
 export interface OwnerReference {
   readonly apiVersion: string
   readonly kind: string
@@ -122,7 +125,7 @@ function checkPaths({
   const selected = selectableFields.map((at) => ['selects by', at] as const)
   for (const [verb, at] of [...used, ...selected]) {
     if (!isDeclared(fields, at))
-      throw new Error(`kind ${kind} ${verb} ${at.join('.')}; expected a path of its schema or its metadata`)
+      throw new Error(`kind ${kind} ${verb} ${at.join('.')}; expected a path of its schema or of metadata`)
   }
 }
 

@@ -11,7 +11,7 @@ export function schemaProblems(schema: JsonSchema, at: string): readonly string[
   const both = required.filter((name) => properties[name]?.default !== undefined)
   return [
     ...own,
-    ...both.map((name) => `${at}.${name} is required and has a default; expected one of them`),
+    ...both.map((name) => `${at}.${name} is required and has a default; remove one of them`),
     ...Object.entries(properties).flatMap(([name, child]) => schemaProblems(child, `${at}.${name}`)),
     ...(items === undefined ? [] : schemaProblems(items, `${at}[]`)),
     ...(additionalProperties === undefined ? [] : schemaProblems(additionalProperties, `${at}.*`)),
@@ -60,7 +60,7 @@ function rangeProblems(schema: JsonSchema): readonly string[] {
 
 function listProblems({ enum: values }: JsonSchema): readonly string[] {
   if (values === undefined) return []
-  if (values.length === 0) return ['is one of no values; expected at least one']
+  if (values.length === 0) return ['has an empty list of values; expected at least one value']
   const twice = values.find((value, index) => values.indexOf(value) < index)
   return twice === undefined ? [] : [`lists "${twice}" twice; expected each value once`]
 }
@@ -71,12 +71,14 @@ const NOT_IN_RE2 = /\(\?(?:[=!]|<[=!])|\\[1-9]/
 function patternProblems({ pattern }: JsonSchema): readonly string[] {
   if (pattern === undefined) return []
   if (NOT_IN_RE2.test(pattern))
-    return [`has the pattern ${pattern}; expected none that looks ahead, behind or back, which the API server cannot`]
+    return [
+      `has the pattern ${pattern}; expected a pattern without lookahead, lookbehind and backreferences, which the API server does not support`,
+    ]
   try {
     new RegExp(pattern)
     return []
   } catch {
-    return [`has the pattern ${pattern}; expected a regular expression`]
+    return [`has the pattern ${pattern}; expected a valid regular expression`]
   }
 }
 
@@ -84,9 +86,9 @@ function ruleProblems(schema: JsonSchema): readonly string[] {
   const rules = schema['x-kubernetes-validations'] ?? []
   return rules.flatMap(({ rule, message, fieldPath }) => {
     if (rule.trim() === '') return ['has a rule without text; expected one in CEL']
-    if (!/\b(?:self|oldSelf)\b/.test(rule)) return [`has the rule ${rule}; expected one about self`]
+    if (!/\b(?:self|oldSelf)\b/.test(rule)) return [`has the rule ${rule}; expected a rule about self`]
     if (fieldPath !== undefined && !hasField(schema, fieldPath.slice(1).split('.')))
-      return [`has the rule ${rule} about ${fieldPath}; expected one of its fields`]
+      return [`has the rule ${rule} about ${fieldPath}; expected a field of this object`]
     return message.trim() === '' || message.includes('\n')
       ? [`has the rule ${rule} with the message ${JSON.stringify(message)}; expected one line of text`]
       : []
@@ -109,7 +111,7 @@ function valueProblem(schema: JsonSchema, value: JsonValue): string | undefined 
   if (schema['x-kubernetes-int-or-string'] === true)
     return Number.isInteger(value) || typeof value === 'string'
       ? contentProblem(schema, value)
-      : 'a whole number or a text'
+      : 'a whole number or a string'
   if (schema.type === undefined) return undefined
   if (!isOfType(schema.type, value))
     return schema.type === 'integer' ? 'a whole number' : `a value of type ${schema.type}`

@@ -43,6 +43,7 @@ export interface FieldOptions<Value> {
   readonly rules?: readonly ValidationRule[]
 }
 
+/** Options of `text`. */
 export interface TextOptions extends FieldOptions<string> {
   /** An RE2 pattern that must match somewhere: use `^` and `$` for the whole text. */
   readonly pattern?: string
@@ -50,6 +51,7 @@ export interface TextOptions extends FieldOptions<string> {
   readonly maxLength?: number
 }
 
+/** Options of numbers; both limits are inclusive. */
 export interface NumberOptions extends FieldOptions<number> {
   readonly minimum?: number
   readonly maximum?: number
@@ -63,11 +65,13 @@ export interface IntOrStringOptions extends FieldOptions<number | string> {
   readonly maxLength?: number
 }
 
+/** Options of `list`. Rules inside of a list need `maxItems`. */
 export interface ListOptions<Value> extends FieldOptions<readonly Value[]> {
   readonly minItems?: number
   readonly maxItems?: number
 }
 
+/** Options of `mapOf`. */
 export interface MapOptions<Value> extends FieldOptions<Readonly<Record<string, Value>>> {
   readonly maxProperties?: number
 }
@@ -104,6 +108,7 @@ export interface DefaultedField<Value = unknown> extends Field<Value> {
 /** The type of a field with these options. */
 type FieldWith<Value, Options> = Options extends { readonly default: unknown } ? DefaultedField<Value> : Field<Value>
 
+/** Fields by name. */
 export type Fields = Readonly<Record<string, Field>>
 
 /** The TypeScript type of a field's value. */
@@ -127,6 +132,7 @@ export function required<Value>(field: Field<Value>): RequiredField<Value> {
   return { ...field, required: true }
 }
 
+/** A text. */
 export function text<const O extends TextOptions = object>(description: string, options?: O): FieldWith<string, O> {
   return field({ type: 'string' }, description, options)
 }
@@ -153,6 +159,7 @@ export function bytes(description: string): Field<string> {
   return field({ type: 'string', format: 'byte' }, description)
 }
 
+/** A whole number. */
 export function integer<const O extends NumberOptions = object>(
   description: string,
   options?: O,
@@ -160,6 +167,7 @@ export function integer<const O extends NumberOptions = object>(
   return field({ type: 'integer' }, description, options)
 }
 
+/** A whole number of 64 bits. At run time it is a `bigint` where a `number` would lose digits. */
 export function int64<const O extends NumberOptions = object>(description: string, options?: O): FieldWith<number, O> {
   return field({ type: 'integer', format: 'int64' }, description, options)
 }
@@ -180,6 +188,7 @@ export function intOrString<const O extends IntOrStringOptions = object>(
   return field({ 'x-kubernetes-int-or-string': true }, description, options)
 }
 
+/** A boolean. */
 export function flag<const O extends FieldOptions<boolean> = object>(
   description: string,
   options?: O,
@@ -187,6 +196,7 @@ export function flag<const O extends FieldOptions<boolean> = object>(
   return field({ type: 'boolean' }, description, options)
 }
 
+/** A list of values of one type. */
 export function list<Value, const O extends ListOptions<NoInfer<Value>> = object>(
   description: string,
   item: Field<Value>,
@@ -242,8 +252,7 @@ export function objectSchema(fields: Fields): JsonSchema {
 
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the return type of the caller determines the type of the field
 function field<F extends Field>(schema: JsonSchema, description: string, options: FieldOptions<unknown> = {}): F {
-  if (description.trim() === '')
-    throw new Error('a field has no description; expected one sentence for kubectl explain')
+  if (description.trim() === '') throw new Error('a field has no description; add a sentence for kubectl explain')
   const { rules, ...limits } = options
   const defaulted = 'default' in options ? { isDefaulted: true } : {}
   const validations = rules === undefined ? {} : { 'x-kubernetes-validations': rules }

@@ -38,9 +38,9 @@ export function versionProblems(versions: readonly DescribedVersion[]): readonly
   const [only] = stored
   return [
     ...malformed.map((name) => `has the version "${name}"; expected a name such as v1beta1`),
-    ...repeated.map((name) => `has the version ${name} twice; expected each once`),
+    ...repeated.map((name) => `has the version ${name} twice; expected each version once`),
     ...(stored.length > 1
-      ? [`is stored in ${stored.map(({ version }) => version).join(' and ')}; expected one version`]
+      ? [`is stored in ${stored.map(({ version }) => version).join(' and ')}; expected exactly one stored version`]
       : []),
     ...(only === undefined ? [] : versions.flatMap((one) => (one.served ? lossProblems(one, only) : []))),
   ]

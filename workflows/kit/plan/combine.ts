@@ -93,6 +93,7 @@ export function timeout<Pass>(ms: number, step: Step<Pass>): Step<Pass> {
   }
 }
 
+/** The number of tries and the delays between them. */
 export interface RetryOptions {
   /** Maximum number of runs, including the first; at least 1. */
   readonly attempts: number
@@ -105,7 +106,7 @@ export interface RetryOptions {
 /** Runs the step again while its outcome has only retryable faults; never after a stop or a requested pass. */
 export function retry<Pass>({ attempts, delayMs, factor = 1 }: RetryOptions, step: Step<Pass>): Step<Pass> {
   if (!Number.isInteger(attempts) || attempts < 1) {
-    throw new Error(`retry has ${attempts} attempts; expected a whole number of at least 1`)
+    throw new Error(`retry: found ${attempts} attempts; expected a whole number of at least 1`)
   }
   requireDuration('retry', delayMs)
   requireDuration('retry', delayMs * factor)
@@ -173,5 +174,5 @@ function mayRetry({ faults, againMs, stopped }: Outcome): boolean {
 }
 
 function requireDuration(combinator: string, ms: number): void {
-  if (!Number.isFinite(ms) || ms < 0) throw new Error(`${combinator} has ${ms} ms; expected a number of at least 0`)
+  if (!Number.isFinite(ms) || ms < 0) throw new Error(`${combinator}: found ${ms} ms; expected a number of at least 0`)
 }

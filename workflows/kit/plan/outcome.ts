@@ -5,6 +5,7 @@
 //   O3. A stop is not a fault. It ends a sequence and nothing else.
 //   O4. A requested pass ends a sequence (`again`) or does not (`later`).
 
+/** A failure that an outcome reports. */
 export interface Fault {
   /** A stable code, for users and for matching; match codes, never messages. */
   readonly code: string
@@ -17,11 +18,13 @@ export interface Fault {
   readonly condition?: FaultCondition
 }
 
+/** The condition that reports a fault in the status of an object. */
 export interface FaultCondition {
   readonly type: string
   readonly reason: string
 }
 
+/** The result of a step. An outcome other than `done` and `later` ends a sequence. */
 export interface Outcome {
   readonly faults: readonly Fault[]
   /** Delay in milliseconds until the requested pass; ends the sequence. 0 is now, undefined waits for a change. */
@@ -50,7 +53,7 @@ export function later(laterMs: number): Outcome {
 }
 
 function delay(maker: string, ms: number): number {
-  if (!Number.isFinite(ms)) throw new Error(`${maker} has ${ms} ms; expected a finite number`)
+  if (!Number.isFinite(ms)) throw new Error(`${maker}: found ${ms} ms; expected a finite number`)
   return Math.max(0, ms)
 }
 

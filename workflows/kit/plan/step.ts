@@ -4,6 +4,7 @@
 
 import { done, type Outcome } from './outcome.ts'
 
+/** A node of a plan: an action, or a group of steps. */
 export interface Step<Pass> {
   readonly name: string
   readonly children: readonly Step<Pass>[]
@@ -99,6 +100,7 @@ export async function runStep<Pass>(
   return outcome
 }
 
+/** The functions of the engine that combinators need: Temporal in production, a fake in unit tests. */
 export interface Runtime {
   /** Waits durably; for short waits inside a pass, long ones use `again`. Rejects when the scope is cancelled. */
   sleep(ms: number): Promise<void>
@@ -121,10 +123,12 @@ const SHARED_NAMES: ReadonlySet<string> = new Set(['nop', 'sequential', 'join', 
 export function checkedPlan<Pass>(plan: Step<Pass>): Step<Pass> {
   const names = leaves(plan).map(({ name }) => name)
   if (names.some((name) => name.trim() === ''))
-    throw new Error('a step of the plan has no name; expected a verb and a noun')
+    throw new Error('a step of the plan has no name; expected a verb and a noun, such as applyService')
   const repeated = [...new Set(names.filter((name, index) => !SHARED_NAMES.has(name) && names.indexOf(name) !== index))]
   if (repeated.length > 0) {
-    throw new Error(`steps of the plan share a name: ${repeated.join(', ')}; expected a name of its own for each`)
+    throw new Error(
+      `several steps of the plan have the same name: ${repeated.join(', ')}; give each step a different name`,
+    )
   }
   return plan
 }
@@ -134,6 +138,7 @@ export function leaves<Pass>(plan: Step<Pass>): readonly Step<Pass>[] {
   return plan.children.length === 0 ? [plan] : plan.children.flatMap((child) => leaves(child))
 }
 
+/** The result of `lastAction`. */
 export interface LastAction<Pass> {
   readonly name: string
   runAfter(pass: Pass, outcome: Outcome, runtime: Runtime): Promise<Outcome>

@@ -22,6 +22,7 @@ export interface TracedStep {
   readonly children: readonly TracedStep[]
 }
 
+/** Records a pass: give its `hooks` to `runStep` or `runPass`. */
 export interface StepRecorder {
   /** Hooks for `runStep`, alone or in addition to a controller's hooks. */
   readonly hooks: Required<StepHooks>

@@ -157,5 +157,5 @@ export interface AsyncRequest extends AdmissionRequest {
 }
 
 export function problemText({ field, found, expected }: Problem): string {
-  return `${field === '' ? '' : `${field}: `}found ${found}, expected ${expected}`
+  return `${field === '' ? '' : `${field}: `}found ${found}; expected ${expected}`
 }

@@ -6,21 +6,24 @@
 
 import { type Field, int64, list, record, required, text, timestamp, type ValueOf } from '../kind/schema.ts'
 
-const conditionRecord = record('One aspect of the object, as last observed.', {
-  type: required(text('Name of the aspect.')),
+const conditionRecord = record('A condition of the object.', {
+  type: required(text('The type of the condition.')),
   status: required(text('True, False or Unknown.')),
-  observedGeneration: int64('The generation of the object that the condition is about.'),
+  observedGeneration: int64('The generation of the object that the condition describes.'),
   lastTransitionTime: required(timestamp('When the status last changed.')),
-  reason: required(text('Why, in one CamelCase word.')),
-  message: required(text('Why, in a sentence for people.')),
+  reason: required(text('The reason, in one CamelCase word.')),
+  message: required(text('The reason, in a sentence.')),
 })
 
+/** A condition in a status, as Kubernetes defines it. */
 export type Condition = ValueOf<typeof conditionRecord>
+/** The status of a condition. */
 export type ConditionStatus = 'True' | 'False' | 'Unknown'
 
 /** The field `conditions` of a status. */
-export const conditionsField: Field<readonly Condition[]> = list('What is known about the object.', conditionRecord)
+export const conditionsField: Field<readonly Condition[]> = list('The conditions of the object.', conditionRecord)
 
+/** A condition to set. */
 export interface ConditionChange {
   readonly type: string
   readonly status: ConditionStatus

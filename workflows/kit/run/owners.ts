@@ -1,6 +1,6 @@
 // Decides which object owns another: by controlling owner reference, or by ownership labels where owner references do
 // not reach (in another namespace, or for objects that outlive the owner). activities/journal/conditions.ts has the
-// same rules in SQL. Pure; takes objects and projections. Source: docs/concepts/architecture.md "Namespaces are walls".
+// same rules in SQL. Pure; takes objects and projections. Source: docs/concepts/architecture.md "Namespaces are boundaries".
 //
 //   P1. An object's owner is the object that its controlling owner reference names; other references have no effect.
 //   P2. The reference names the owner by uid, kind (in any version) and name. The writer of the object chooses all three.

@@ -96,4 +96,4 @@ export function isJobIDInvalid({ projection, previous }: RoutedEvent): boolean {
 }
 
 /** The `cause` of a route for `isJobIDInvalid`. */
-export const INVALID_JOB_ID = 'status.jobID is not a job ID'
+export const INVALID_JOB_ID = 'status.jobID is invalid'

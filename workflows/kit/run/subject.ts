@@ -83,7 +83,7 @@ export function isJobID(value: unknown): value is string {
 /** Why a job ID is invalid; undefined for a valid or absent ID. The message does not quote the value: any user may have written it. */
 export function jobIDProblem(value: string | undefined): string | undefined {
   if (value === undefined || isJobID(value)) return undefined
-  return `status.jobID is not a job ID; expected a text of at most ${LONGEST_BYTES} bytes without "/" and without line breaks or other control characters`
+  return `status.jobID is invalid; expected at most ${LONGEST_BYTES} bytes without "/", line breaks and other control characters`
 }
 
 /** The column width of workflow IDs in Temporal's SQL stores. */

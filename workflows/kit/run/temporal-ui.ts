@@ -87,7 +87,7 @@ export function piggybackedEventsText(input: unknown): string {
   const events = fieldOf(input, 'told')
   if (!Array.isArray(events)) return ''
   const reasons = events.map((one: unknown) => fieldOf(fieldOf(one, 'event'), 'reason'))
-  return `; tells ${listed(reasons.filter((reason) => typeof reason === 'string'))}`
+  return `; emits ${listed(reasons.filter((reason) => typeof reason === 'string'))}`
 }
 
 /** `db, cache and 3 more`, as many names as fit. */
@@ -120,17 +120,17 @@ export const SETTLE_SUMMARIES: Summaries<SettleActivities> = {
 
 /** Summaries of the activities in level mode. */
 export const LEVEL_SUMMARIES: Summaries<LevelActivities & LevelJournal> = {
-  takeTurn: () => 'take its turn',
+  takeTurn: () => 'acquire a permit',
   observeLevel: ({ subject }) => `observe ${objectOf(subject)}`,
-  refreshLevel: ({ state }) => `look at ${state} again`,
+  refreshLevel: ({ state }) => `read ${state} again`,
   applyLevel: ({ object: { kind, metadata } }) => `apply ${objectOf({ kind, name: metadata.name })}`,
   removeLevel: ({ object: { kind, metadata } }) => `remove ${objectOf({ kind, name: metadata.name })}`,
   createLevel: ({ object: { kind, metadata } }) => `create ${objectOf({ kind, name: metadata.name })}`,
   patchLevel: ({ object: { kind, metadata } }) => `patch ${objectOf({ kind, name: metadata.name })}`,
   releaseLevel: ({ object: { kind, metadata } }) => `release ${objectOf({ kind, name: metadata.name })}`,
-  eventLevel: ({ event: { type, reason } }) => `tell ${plain(type)} ${plain(reason)}`,
+  eventLevel: ({ event: { type, reason } }) => `emit ${plain(type)} ${plain(reason)}`,
   finalizeLevel: ({ subject, guarded }) =>
-    `${guarded ? 'put the finalizer on' : 'take the finalizer off'} ${objectOf(subject)}`,
+    `${guarded ? 'add the finalizer to' : 'remove the finalizer from'} ${objectOf(subject)}`,
   writeLevelStatus: ({ subject, status, conditions = [] }) =>
     `write status of ${objectOf(subject)}: ${listed([...Object.keys(status), ...conditions.map(({ type }) => type)])}`,
   settleLevel: ({ againMs, attempt, fault }) =>

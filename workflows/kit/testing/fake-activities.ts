@@ -54,7 +54,7 @@ export function fakeCalls(
   return <Of extends object>(of: OwnActivities<Of>) => {
     if (controller.activities?.load !== of.load)
       throw new Error(
-        `controller ${controller.name} calls activities that are not its own; expected those of defineLevel({ activities })`,
+        `controller ${controller.name} calls activities that it does not declare; add them to \`activities\` of defineLevel`,
       )
     const all = Object.keys(of.options).map((name) => [name, callOf(name, calls, fails)] as const)
     return Object.fromEntries(all) as unknown as Of
@@ -68,7 +68,7 @@ function callOf(name: string, calls: FakedCalls, fails: FakedFaults['call']): Ca
     if (fault !== undefined) throw new FakedFailure(fault)
     const answer = Object.hasOwn(calls, name) ? (calls[name] as Call | undefined) : undefined
     if (answer === undefined)
-      throw new Error(`the pass calls the activity ${name}; expected an answer for it in \`calls\` of runPass`)
+      throw new Error(`the pass calls the activity ${name}, which has no answer; add one to \`calls\` of runPass`)
     return await answer(input)
   }
 }

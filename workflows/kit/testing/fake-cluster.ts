@@ -87,7 +87,7 @@ export function fakeCluster(
     look(name, { names, labels = {}, fields = {} } = {}) {
       const query = Object.hasOwn(queries, name) ? queries[name] : undefined
       if (query === undefined)
-        throw new Error(`there is no state "${name}"; expected one of ${Object.keys(queries).join(', ')}`)
+        throw new Error(`unknown state "${name}"; expected one of ${Object.keys(queries).join(', ')}`)
       // Results of a view do not change with writes.
       if (views.has(name)) return views.get(name)
       const isMeant = (object: JsonObject) =>

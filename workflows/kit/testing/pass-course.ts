@@ -44,6 +44,7 @@ export interface FakedFaults {
   readonly status?: Fault
 }
 
+/** A write of an action, in the order of the pass. */
 export type TestWrite =
   | { readonly verb: 'apply' | 'create'; readonly object: WantedObject }
   | { readonly verb: 'patch'; readonly object: ObservedObject; readonly patch: ObjectPatch }

@@ -78,7 +78,7 @@ function readable(
   const shown = { ...state }
   for (const [name, { lazy }] of Object.entries(queries)) {
     const get = (): never => {
-      throw new Error(`state ${name} is lazy: expected \`refresh\` before it is asked for`)
+      throw new Error(`state ${name} is lazy; call \`pass.refresh\` before you read it`)
     }
     if (lazy === true) Object.defineProperty(shown, name, { enumerable: true, configurable: true, get })
   }

@@ -101,9 +101,13 @@ function placeOf(controller: LevelController, target: JsonObject, object: Named)
     targetNamespace: home,
   })
   const [what, where] = [`${kind} ${metadata.name}`, `\`writes\` of controller ${controller.name}`]
-  if (verdict === 'undeclared') throw final('UndeclaredWrite', `${what} is written; expected its kind in ${where}`)
+  if (verdict === 'undeclared')
+    throw final('UndeclaredWrite', `${what}: the controller does not declare writes of this kind; add it to ${where}`)
   if (verdict === 'elsewhere')
-    throw final('OtherNamespace', `${what} is written; expected the same namespace, or this one in ${where}`)
+    throw final(
+      'OtherNamespace',
+      `${what}: found another namespace than that of the target; use the same namespace, or add this one to ${where}`,
+    )
   return namespace === home || home === '' ? 'here' : 'elsewhere'
 }
 
@@ -111,9 +115,10 @@ function refuseStrangers({ cluster, target }: Acting, object: WantedObject, isAd
   if (cluster.find(object) === undefined || isTarget(object, target)) return
   const whose = cluster.whose(object)
   const what = `${object.kind} ${object.metadata.name}`
-  if (typeof whose === 'object') throw final('OwnedByAnother', `${what} is owned by ${whose.owner}`)
+  if (typeof whose === 'object')
+    throw final('OwnedByAnother', `${what}: found owner ${whose.owner}; expected no owner, or the target`)
   if (whose === 'nobody' && !isAdopting)
-    throw final('NotOwned', `${what} is there and belongs to nobody; expected \`adopt: true\``)
+    throw final('NotOwned', `${what}: the object exists without an owner; delete it, or write it with \`adopt: true\``)
 }
 
 /** @param isWhole compares the version too. */

@@ -23,8 +23,8 @@ export const componentVersionOverwritesKind = defineKind({
     overwrites: list(
       'The replacements.',
       record('One replacement.', {
-        source: required(componentReference('What to replace; an absent field matches anything.')),
-        substitution: required(componentReference('What to put in its place; an absent field is kept.')),
+        source: required(componentReference('The references to replace; an absent field matches anything.')),
+        substitution: required(componentReference('The replacement; an absent field stays unchanged.')),
       }),
     ),
   },

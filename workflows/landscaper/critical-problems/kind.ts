@@ -11,16 +11,16 @@ export const criticalProblemsKind = defineKind({
   shortNames: ['cps'],
   statusSubresource: true,
   printerColumns: [],
-  description: 'CriticalProblems list the defects that the controllers met in themselves.',
+  description: 'CriticalProblems list the bugs that the controllers found in themselves.',
   schema: {
     spec: required(
       record('The defects.', {
         criticalProblem: list(
           'The defects, at most ten.',
           record('A defect.', {
-            podName: text('Where it happened.'),
-            creationTime: timestamp('When it happened.'),
-            description: text('What happened, for people.'),
+            podName: text('The place in the source code.'),
+            creationTime: timestamp('The time of the defect.'),
+            description: text('A description of the defect.'),
           }),
         ),
       }),

@@ -36,7 +36,7 @@ import {
 export type DeployItemPhase =
   'Init' | 'Progressing' | 'Completing' | 'Succeeded' | 'Failed' | 'InitDelete' | 'Deleting' | 'DeleteFailed'
 
-const spec = record('What to deploy, and how.', {
+const spec = record('The deployer, its configuration and the target.', {
   type: required(
     text('The type selects the deployer; it cannot be changed.', {
       rules: [{ rule: 'self == oldSelf', message: 'the type cannot be changed; give the item another name' }],
@@ -44,7 +44,7 @@ const spec = record('What to deploy, and how.', {
   ),
   target: targetReference,
   context: text('Name of the Context in the same namespace; default "default".'),
-  config: embedded('Configuration for the deployer; its apiVersion and kind tell its form.'),
+  config: embedded('The configuration of the deployer; apiVersion and kind select its schema.'),
   timeout: text('Longest duration of one job, such as 1m30s; default 10m.'),
   updateOnChangeOnly: flag('Whether a job on an unchanged spec succeeds without calling the deployer.'),
   onDelete,
@@ -52,7 +52,7 @@ const spec = record('What to deploy, and how.', {
 
 // observedGeneration is optional, unlike in Landscaper's schema: there, a merge patch that only hands down a job ID passes because Landscaper's client
 // always sends the field. Here the patch may come from kubectl, or from a parent that does not own the field.
-const status = record('What the deployer and the execution controller report.', {
+const status = record('The status that the deployer and the execution controller report.', {
   phase: text('Where the current job stands.'),
   observedGeneration: int64('The generation that the current or last job started from.'),
   conditions: conditionsField,
@@ -65,11 +65,11 @@ const status = record('What the deployer and the execution controller report.', 
     name: required(text('Name of the deployer.')),
     version: required(text('Version of the deployer.')),
   }),
-  providerStatus: embedded('What the deployer remembers about its deployment.'),
+  providerStatus: embedded('The state that the deployer stores about its deployment.'),
   exportRef: objectReference('The Secret with the exports of the item.'),
   jobID: text('The job that the item was triggered for.'),
   jobIDFinished: text('The last job that ended; equal to jobID when the item is idle.'),
-  jobIDGenerationTime: timestamp('When the job ID was handed out; the pickup timeout counts from here.'),
+  jobIDGenerationTime: timestamp('When the job ID was assigned; the pickup timeout begins then.'),
   deployItemPhase: text('Deprecated and always empty.'),
   transitionTimes,
 })

@@ -35,7 +35,7 @@ import { PAUSE_PATHS, pausedField } from '../pause.ts'
 const deployItemTemplate = record('One item to deploy.', {
   name: required(text('Name of the item, unique in the list.')),
   type: required(text('The type selects the deployer.')),
-  config: required(embedded('Configuration for the deployer; its apiVersion and kind tell its form.')),
+  config: required(embedded('The configuration of the deployer; apiVersion and kind select its schema.')),
   target: targetReference,
   labels: mapOf('Labels for the deploy item.', text('The value of the label.')),
   dependsOn: list('The items that must succeed before this one starts.', text('The name of an item.')),
@@ -47,7 +47,7 @@ const deployItemTemplate = record('One item to deploy.', {
 /** An entry of `spec.deployItems`, and of the list inside `spec.deployItemsCompressed`. */
 export type DeployItemTemplate = ValueOf<typeof deployItemTemplate>
 
-const childNames = record('Which deploy item object belongs to which item.', {
+const childNames = record('The deploy item object of each item.', {
   specName: text('Name of the item in the spec.'),
   objectName: text('Name of the deploy item object.'),
 })

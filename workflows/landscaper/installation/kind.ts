@@ -94,7 +94,7 @@ const blueprint = record('The blueprint to install.', {
 const keyedReference = (description: string, name: string) =>
   record(description, {
     name: required(text(name)),
-    key: text('Key in it; without, all keys as a map.'),
+    key: text('The key; without it the value is a map of all keys.'),
   })
 
 const dataImport = record('A data import: a name and exactly one source.', {
@@ -114,19 +114,19 @@ const targetImport = record('A target import: a name and exactly one source.', {
   targetMapRef: text('Name of a target map that the parent imports.'),
 })
 
-const spec = record('What to install, with which imports and exports.', {
+const spec = record('The blueprint to install, its imports and its exports.', {
   context: text('Name of the Context in the same namespace; default "default".'),
   verification: record('Check of the component version before it is installed.', {
     signatureName: required(text('Name of the signature, and of its keys in the Context.')),
   }),
   componentDescriptor,
   blueprint: required(blueprint),
-  imports: record('What the blueprint gets.', {
+  imports: record('The imports of the blueprint: data and Targets.', {
     data: list('Data imports.', dataImport),
     targets: list('Target imports.', targetImport),
   }),
   importDataMappings: anyMap('Values computed from the imports, by name, with spiff expressions.'),
-  exports: record('What others get.', {
+  exports: record('The exports, which other Installations can import.', {
     data: list(
       'Data exports.',
       record('A data export.', {
@@ -143,20 +143,20 @@ const spec = record('What to install, with which imports and exports.', {
     ),
   }),
   exportDataMappings: anyMap('Values computed from the exports, by name, with spiff expressions.'),
-  automaticReconcile: record('Jobs that start by themselves.', {
+  automaticReconcile: record('Jobs that start automatically.', {
     succeededReconcile: record('After a success.', {
       interval: text(`${INTERVAL} Default 24h.`),
       cronSpec: text(CRON),
     }),
     failedReconcile: record('After a failure.', {
-      numberOfReconciles: integer('How often at most; absent is without limit, 0 is never.'),
+      numberOfReconciles: integer('The maximum number of jobs; absent: no limit, 0: none.'),
       interval: text(`${INTERVAL} Default 5m.`),
       cronSpec: text(CRON),
     }),
   }),
-  optimization: record('Promises that save look-ups.', {
-    hasNoSiblingImports: flag('Promises that nothing is imported from siblings.'),
-    hasNoSiblingExports: flag('Promises that no sibling imports from here.'),
+  optimization: record('Promises of the author that save requests to the API server.', {
+    hasNoSiblingImports: flag('Promises that this installation imports nothing from siblings.'),
+    hasNoSiblingExports: flag('Promises that no sibling imports from this installation.'),
   }),
 })
 
@@ -173,7 +173,7 @@ const status = record('Where the current job stands.', {
   subInstCache: record('The names of the sub-installations.', {
     activeSubs: list(
       'Sub-installations of the current blueprint.',
-      record('Which object belongs to which template.', {
+      record('The object of each template.', {
         specName: text('Name of the template.'),
         objectName: text('Name of the installation object.'),
       }),
@@ -181,11 +181,11 @@ const status = record('Where the current job stands.', {
     orphanedSubs: list('Sub-installations that the blueprint no longer has.', text('Name of an installation object.')),
   }),
   importsHash: text('Hash of all imports as seen at the end of Init.'),
-  automaticReconcileStatus: record('Book-keeping of jobs that start by themselves.', {
-    generation: int64('The generation that is counted.'),
-    numberOfReconciles: integer('How many jobs have started by themselves.'),
-    lastReconcileTime: timestamp('When the last of them started.'),
-    onFailed: flag('Whether they follow a failure.'),
+  automaticReconcileStatus: record('Counters of the jobs that started automatically.', {
+    generation: int64('The generation whose jobs are counted.'),
+    numberOfReconciles: integer('The number of jobs that started automatically.'),
+    lastReconcileTime: timestamp('When the last of these jobs started.'),
+    onFailed: flag('Whether the counted jobs follow a failure.'),
   }),
   dependentsToTrigger: list(
     'Siblings to trigger after this job.',

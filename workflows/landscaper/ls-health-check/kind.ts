@@ -14,11 +14,11 @@ export const lsHealthCheckKind = defineKind({
     { name: 'Status', type: 'string', jsonPath: '.status' },
     { name: 'LastUpdateTime', type: 'date', jsonPath: '.lastUpdateTime' },
   ],
-  description: 'An LsHealthCheck tells whether the controllers are healthy.',
+  description: 'An LsHealthCheck shows whether the controllers are healthy.',
   schema: {
     status: required(text('Ok, Failed or Init.')),
     lastUpdateTime: required(timestamp('When the check last ran.')),
-    description: required(text('What is wrong, for people.')),
+    description: required(text('A description of the problem.')),
   },
   projection: [],
   workerVerbs: [],

@@ -19,8 +19,8 @@ export const syncObjectKind = defineKind({
   description: 'A SyncObject is a lock on an object, held by a controller process.',
   schema: {
     spec: required(
-      record('Who holds the lock on what.', {
-        podName: required(text('Holder of the lock; empty when nobody holds it.')),
+      record('The lock: its holder and the locked object.', {
+        podName: required(text('The holder of the lock; empty: it is free.')),
         kind: required(text('Kind of the locked object.')),
         name: required(text('Name of the locked object.')),
         lastUpdateTime: required(timestamp('When the lock was last taken or freed.')),

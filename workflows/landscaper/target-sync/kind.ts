@@ -27,27 +27,33 @@ export const targetSyncKind = defineKind({
   description: 'A TargetSync creates one Target for each matching Secret or Shoot of a source cluster.',
   schema: {
     spec: required(
-      record('Where to look, and for what.', {
-        sourceNamespace: required(text('Namespace in the source cluster.')),
+      record('The source cluster, and the Secrets or Shoots to select.', {
+        sourceNamespace: required(text('The namespace in the source cluster.')),
         secretRef: required(
           record('The Secret with the access to the source cluster.', {
             name: required(text('Name of the Secret in the same namespace.')),
-            key: text('Key of the kubeconfig; default kubeconfig.'),
+            key: text(
+              'The key of the kubeconfig in the Secret; default kubeconfig. The server must be one that Targets may lead to.',
+            ),
           }),
         ),
         createTargetToSource: flag('Whether to create a Target for the source cluster itself.'),
-        targetToSourceName: text('Name of that Target; default is the source namespace.'),
-        secretNameExpression: text('Regular expression for names of Secrets; * is all.'),
-        shootNameExpression: text('Regular expression for names of Shoots; * is all.'),
+        targetToSourceName: text('The name of this Target; default: the source namespace.'),
+        secretNameExpression: text(
+          'Selects Secrets by name: a regular expression (RE2) that matches anywhere in the name; * is all. Secrets without the key kubeconfig are skipped.',
+        ),
+        shootNameExpression: text('Selects Shoots in the same way; set exactly one of the two expressions.'),
         tokenRotation: record('Renewal of the access token.', {
-          enabled: flag('Whether the token is renewed.'),
+          enabled: flag(
+            'Whether Pawl renews the token of secretRef: for the ServiceAccount of the source namespace with the name of the only user of the kubeconfig, valid for 90 days, every 60 days, and on the annotation landscaper.gardener.cloud/rotate-token.',
+          ),
         }),
       }),
     ),
     status: record('The result of the last synchronisation.', {
       observedGeneration: int64('The generation that was synchronised last.'),
       lastUpdateTime: timestamp('When it was synchronised last.'),
-      lastErrors: list('What went wrong.', text('An error, for people.')),
+      lastErrors: list('The errors of the last synchronisation.', text('A description of an error.')),
       lastTokenRotationTime: timestamp('When the token was renewed last.'),
     }),
   },

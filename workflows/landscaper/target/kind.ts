@@ -29,12 +29,12 @@ export const targetKind = defineKind({
   description: 'A Target is an environment to deploy to: a type and the credentials that the type needs.',
   schema: {
     spec: required(
-      record('What the target is and how to reach it.', {
+      record('The type of the target and the access to it.', {
         type: required(text('Type of the target, such as landscaper.gardener.cloud/kubernetes-cluster.')),
         config: anyJson('Access to the target in the form of its type; instead of secretRef.'),
         secretRef: record('A Secret that holds the configuration; instead of config.', {
           name: required(text('Name of the Secret in the same namespace.')),
-          key: text('Key in the Secret; without, all keys as a map.'),
+          key: text('The key in the Secret; without it the configuration is a map of all keys.'),
         }),
       }),
     ),

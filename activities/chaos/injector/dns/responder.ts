@@ -192,7 +192,7 @@ export async function runResponder({ args, print }: ProgramStart): Promise<numbe
   }
   const child = childFlags(flags)
   flags.refuseUnknown()
-  if (flags.problems.length > 0) throw new Error(flags.problems.join('; '))
+  if (flags.problems.length > 0) throw new Error(flags.problems.join('\n'))
   const { close } = await startResponder(settings)
   print('ready\n')
   await parentEnded(child)

@@ -18,7 +18,7 @@ export async function runCpuStress({ args, print }: ProgramStart): Promise<numbe
   const percentage = flags.required('percentage', integerIn(0, 100), 0)
   const child = childFlags(flags)
   flags.refuseUnknown()
-  if (flags.problems.length > 0) throw new Error(flags.problems.join('; '))
+  if (flags.problems.length > 0) throw new Error(flags.problems.join('\n'))
   await joinGroups(child)
   // Threads inherit the priority.
   setPriority(PRIORITY)

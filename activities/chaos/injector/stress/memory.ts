@@ -21,7 +21,7 @@ export async function runMemoryStress({ args, print }: ProgramStart): Promise<nu
   const usageFile = flags.required('usage-file', absolutePath, '/')
   const child = childFlags(flags)
   flags.refuseUnknown()
-  if (flags.problems.length > 0) throw new Error(flags.problems.join('; '))
+  if (flags.problems.length > 0) throw new Error(flags.problems.join('\n'))
   await joinGroups(child)
   const used = async () => Number((await readFile(usageFile, 'utf8')).trim())
   const allocated: Buffer[] = []

@@ -38,16 +38,16 @@ describe('the cached address lists of clouds', () => {
   })
 
   it.each([
-    ['answers otherwise', 503, / answers 503, expected 200$/],
-    ['has no JSON', 'nonsense', / gives no list: SyntaxError$/],
-    ['has another form', '{"prefixes": []}', / gives no list of the form that aws publishes$/],
+    ['answers otherwise', 503, / answers 503; expected 200$/],
+    ['has no JSON', 'nonsense', / cannot be read: SyntaxError$/],
+    ['has another form', '{"prefixes": []}', / returns no list in the format of aws$/],
   ])('are used as they were where the server %s, and told to be missing before', async (_, instead, told) => {
     const [known, fresh] = [ranges(), ranges()]
     await known.of('aws')
     lists.instead.set('/aws', instead)
     ms = 5000
     expect((await known.of('aws')).get('EC2')).toEqual(['3.5.140.0/22'])
-    expect(warnings).toEqual(['addresses of a cloud are used as they were'])
+    expect(warnings).toEqual(['the published addresses of a cloud could not be read; the previous ones are used'])
     await expect(fresh.of('aws')).rejects.toThrow(told)
     const asked = lists.asked.get('/aws')
     lists.instead.clear()
@@ -75,7 +75,7 @@ describe('the cached address lists of clouds', () => {
   it('are reported as unavailable with the host of the URL only', async () => {
     const url = 'http://user:opensesame@127.0.0.1:1/list'
     await expect(ranges({ aws: url }).of('aws')).rejects.toThrow(
-      'cloudProviders.aws.ipRangesURL at 127.0.0.1:1 gives no list: ECONNREFUSED',
+      'cloudProviders.aws.ipRangesURL at 127.0.0.1:1 cannot be read: ECONNREFUSED',
     )
   })
 
@@ -84,7 +84,7 @@ describe('the cached address lists of clouds', () => {
     const ask = async (cloud: object) => await findHosts({ cloud }, context)
     expect(await ask({ aws: [{ service: 'EC2' }] })).toEqual({ hosts: [{ host: '3.5.140.0/22' }] })
     expect(await ask({ gcp: [{ service: 'Google' }] })).toEqual({
-      problem: 'spec.network.cloud: the addresses of gcp are not known: cloudProviders.gcp is off',
+      problem: 'spec.network.cloud: cloudProviders.gcp: it is off, so the addresses of gcp are unknown; turn it on',
     })
     expect(await ask({ aws: [{ service: 'ec2' }] })).toMatchObject({
       problem: expect.stringContaining('"ec2"') as unknown,

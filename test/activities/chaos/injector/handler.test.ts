@@ -58,8 +58,8 @@ describe('the chaos-handler', { timeout: 120_000 }, () => {
     const { ended, lines } = await handler('--timeout', 'soon', '--forever', 'yes')
     expect(await ended).toBe(1)
     expect(lines).toEqual([
-      "injector: --timeout: found 'soon', expected a duration such as 1m30s, more than nothing",
-      'injector: --forever: unknown flag, expected one of --succeed-on-timeout, --timeout',
+      "injector: --timeout: found 'soon'; expected a duration such as 1m30s, more than nothing",
+      'injector: --forever: unknown flag; expected one of --succeed-on-timeout, --timeout',
     ])
   })
 })

@@ -81,7 +81,7 @@ describe('an injection', () => {
         },
       },
     })
-    await expect(inject(ending.signal)).rejects.toThrow('told to end')
+    await expect(inject(ending.signal)).rejects.toThrow('the injector was stopped')
     expect(ran).toEqual(['do-a'])
     await clean()
     expect(ran).toEqual(['do-a', 'undo-a', 'undo-b', 'undo-c'])
@@ -237,7 +237,9 @@ describe('the executor', () => {
     const scope = { key: 'k', network: { pid: 7, inode: 1 } }
     await answering(1, 'no').perform({ ...command, in: 'target' }, scope, never())
     const apply: Command = { do: 'run', in: 'target', argv: ['tc'] }
-    await expect(answering(0, '').perform(apply, scope, never())).rejects.toThrow('the network of the target is gone')
+    await expect(answering(0, '').perform(apply, scope, never())).rejects.toThrow(
+      'the network namespace of the target does not exist any more',
+    )
   })
 
   it('writes existing files only', async () => {
@@ -253,7 +255,9 @@ describe('the executor', () => {
   it('sends no signal to another process with the same PID', async () => {
     const signal: Command = { do: 'signal', signal: 'SIGKILL', process: { pid: process.pid, startTime: '1' } }
     const real = realExecutor({ ...machineOf(), proc: '/proc' })
-    await expect(real.perform(signal, SCOPE, never())).rejects.toThrow(`process ${process.pid}: it is not there`)
+    await expect(real.perform(signal, SCOPE, never())).rejects.toThrow(
+      `process ${process.pid}: the process does not exist`,
+    )
   })
 })
 

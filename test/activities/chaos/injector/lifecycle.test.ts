@@ -205,7 +205,7 @@ describe('an injector', () => {
     expect(done.slice(3)).toEqual(['clean a'])
     await clock.turn(1000)
     expect(done.slice(4)).toEqual(['clean a', 'inject a'])
-    expect(failures).toEqual(['not cleaned; it is tried again'])
+    expect(failures).toEqual(['the clean-up failed; retrying'])
     signal()
     await life
     expect(counted.slice(1, 3)).toEqual(['cleaned_for_reinjection failed', 'cleaned_for_reinjection succeed'])
@@ -234,7 +234,7 @@ describe('an injector', () => {
     const { life, done, failures, signal } = born({}, [injection('a')], false, { targetRestart: failing })
     await settled()
     expect(done).toEqual(['inject a', 'ready', 'release'])
-    expect(failures).toEqual(['the target is not watched any more: it will not be injected again'])
+    expect(failures).toEqual(['the watch of the target ended; restarted containers will not be injected again'])
     signal()
     expect(await life).toBe(0)
   })
@@ -277,7 +277,7 @@ describe('an injector', () => {
     await settled()
     signal()
     expect(await life).toBe(0)
-    expect(failures).toEqual(['the finalizer of this pod could not be taken off'])
+    expect(failures).toEqual(['the finalizer of this pod could not be removed'])
   })
 })
 

@@ -45,7 +45,7 @@ describe('the pre-run of a node failure', () => {
   })
 
   it('fails no node that has rebooted since the start of its pod, because another injector ran before', async () => {
-    await expect(planned(() => Promise.resolve(pod('2026-01-02T02:59:59Z')))).rejects.toThrow('has failed')
+    await expect(planned(() => Promise.resolve(pod('2026-01-02T02:59:59Z')))).rejects.toThrow('the node has restarted')
   })
 
   it('retries a request, and fails no node without an answer', async () => {
@@ -109,7 +109,7 @@ describe('D15: an injector that fails a node', () => {
     await settled()
     await clock.turn(31_000)
     expect(done).toEqual([ENABLED, 'ready', 'release', FAILED, 'unready'])
-    expect(failures).toEqual(['not injected, though it was ready'])
+    expect(failures).toEqual(['the injection failed'])
     signal()
     expect(await life).toBe(0)
     expect(done.slice(5)).toEqual([PUT_BACK, 'finalizer'])

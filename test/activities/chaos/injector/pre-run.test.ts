@@ -50,7 +50,7 @@ describe('a container', () => {
     await lives(30, { parent: 1, cgroup: `0::/kubepods/pod1/${ID}`, state: 'Z' })
     for (const id of [`docker://${ID}`, 'containerd://other', 'process://31'])
       await expect(findContainer(roots.proc, { name: 'app', id })).rejects.toThrow(
-        `container app (${id}): no process of it is there`,
+        `container app (${id}) has no process`,
       )
   })
 })
@@ -248,7 +248,7 @@ describe('the environment of an injector', () => {
   it('must name an existing backend', () => {
     expect(readSettings({ CHAOS_INJECTOR_NETWORK_BACKEND: 'tc-reference' }).backend).toBe('tc-reference')
     expect(() => readSettings({ CHAOS_INJECTOR_NETWORK_BACKEND: 'bpf' })).toThrow(
-      "CHAOS_INJECTOR_NETWORK_BACKEND: found 'bpf', expected one of tc-reference, iptables-htb",
+      "CHAOS_INJECTOR_NETWORK_BACKEND: found 'bpf'; expected one of tc-reference, iptables-htb",
     )
   })
 })

@@ -63,9 +63,7 @@ describe('the termination message of an injector', () => {
   it('names a missing target', async () => {
     const { code, message } = await injector(['cpu-pressure', ...COMMON])
     expect(code).toBe(1)
-    expect(message).toBe(
-      `the target was not found: container app (containerd://${CONTAINER}): no process of it is there`,
-    )
+    expect(message).toBe(`the target does not exist: container app (containerd://${CONTAINER}) has no process`)
   })
 
   it('names an invalid flag', async () => {

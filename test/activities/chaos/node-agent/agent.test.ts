@@ -115,7 +115,10 @@ describe('a node agent', () => {
     await running(kube, ['--nodes', 'node-1'], async () => {
       await vi.waitFor(() => expect(errors).toHaveLength(2))
     })
-    expect(errors.sort()).toEqual(['left alone a folder that cannot be read', 'left alone a pod that is not asked for'])
+    expect(errors.sort()).toEqual([
+      'ignored a folder that cannot be read',
+      'ignored a pod that this node agent does not run',
+    ])
     expect((await readdir(join(state, 'pods'))).sort()).toEqual(['strange', 'uid-9'])
   })
 
@@ -131,7 +134,7 @@ describe('a node agent', () => {
         log,
       })
       await expect(second.run(AbortSignal.timeout(1))).rejects.toThrow(
-        `${state}: found it taken by the node agent with process ${process.pid}, expected no other agent`,
+        `${state}: the node agent with process ${process.pid} uses this folder; stop that agent, or choose another folder`,
       )
     })
     expect(await readdir(state)).toEqual(['pods'])

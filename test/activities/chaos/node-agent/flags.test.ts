@@ -43,11 +43,11 @@ describe('the flags of the node agent', () => {
   })
 
   it.each([
-    [[], '--nodes: found nothing, expected names of nodes, or all'],
-    [['--nodes', ','], "--nodes: found ',', expected names of nodes, or all"],
-    [['--nodes', 'all', '--play', 'dead'], "--play: found 'dead', expected ready"],
-    [['--nodes', 'all', '--at-end', 'no'], "--at-end: found 'no', expected leave or stop"],
-    [['--nodes', 'all', '--injector', ' '], "--injector: found ' ', expected a program"],
+    [[], '--nodes: found nothing; expected names of nodes, or all'],
+    [['--nodes', ','], "--nodes: found ','; expected names of nodes, or all"],
+    [['--nodes', 'all', '--play', 'dead'], "--play: found 'dead'; expected ready"],
+    [['--nodes', 'all', '--at-end', 'no'], "--at-end: found 'no'; expected leave or stop"],
+    [['--nodes', 'all', '--injector', ' '], "--injector: found ' '; expected a program"],
     [['--nodes', 'all', '--pods', '1'], "Unknown option '--pods'"],
   ])('%j are refused', (args, message) => {
     expect(() => readFlags(args, {})).toThrow(message)

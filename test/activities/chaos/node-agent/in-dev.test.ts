@@ -38,7 +38,7 @@ describe('the node agent of `pawl dev` and its manifests', () => {
   it('report invalid fields that only the worker uses', async () => {
     const wrong = configFile(folder, { controller: { notifiers: { slack: { enabled: 'maybe' } } } })
     await expect(inDev?.setUp?.('', given(wrong).flags)).rejects.toThrow(
-      /controller\.notifiers\.slack\.enabled: found "maybe", expected true or false/,
+      /controller\.notifiers\.slack\.enabled: found "maybe"; expected true or false/,
     )
   })
 
@@ -51,7 +51,7 @@ describe('the node agent of `pawl dev` and its manifests', () => {
   it('report an invalid configuration', async () => {
     const wrong = configFile(folder, { injector: { chaosNamespace: 'No' } })
     await expect(inDev?.args(given(wrong))).rejects.toThrow(
-      /injector\.chaosNamespace: found "No", expected the name of a namespace/,
+      /injector\.chaosNamespace: found "No"; expected the name of a namespace/,
     )
   })
 })

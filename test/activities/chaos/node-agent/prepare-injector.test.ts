@@ -108,7 +108,7 @@ describe('the command of an injector', () => {
     const { of } = settings(target('[]'))
     await expect(prepareInjector(of, readPod(storedPod()), folder)).rejects.toThrow(
       new Unstartable(
-        'pawl.dev/processes of pod n/app: found [], expected numbers of processes by names of containers, such as {"app": 1234}',
+        'pawl.dev/processes of pod n/app: found []; expected numbers of processes by names of containers, such as {"app": 1234}',
       ),
     )
   })

@@ -201,7 +201,7 @@ describe('the clean-up after an injector', () => {
   it('reports an invalid record', async () => {
     await folder.create({ version: 1, pod: pod.object, acceptedMs: 1, bootId: 'b', argv: [], env: {} })
     await writeFile(join(folder.path, 'pod.json'), '{"version":2}')
-    await expect(folder.read()).rejects.toThrow('pod.json: found version 2, expected 1')
+    await expect(folder.read()).rejects.toThrow('pod.json: found version 2; expected 1')
   })
 })
 

@@ -101,14 +101,14 @@ describe('the HTTP notifier', () => {
     expect(cut?.message).toMatch(new RegExp(`^http at ${host} does not answer: [A-Z_]+$`))
     receiver.answering = (_, response) => response.end('{"data":{"secret":1}}')
     const [none] = await tell(http({ authURL: `${receiver.url}/auth`, authTokenPath: 'data.token' }))
-    expect(none?.message).toBe('the answer of authURL has no token; expected a token at data.token')
+    expect(none?.message).toBe('authURL: the answer has no token; expected a token at data.token')
   })
 
   it('does not start without its file, and reports an invalid line', () => {
     const missing = join(folder, 'missing')
     expect(() => open(http({ headersFilepath: missing }))).toThrow(`${missing}: cannot be read (ENOENT)`)
     expect(() => open(http({ headersFilepath: file('wrong', 'X: y\nsecret') }))).toThrow(
-      `${join(folder, 'wrong')}: line 2: found no colon, expected name: value`,
+      `${join(folder, 'wrong')}: line 2: found no colon; expected name: value`,
     )
   })
 
@@ -154,12 +154,12 @@ describe('the Slack notifier', () => {
       {
         code: 'SlackRefused',
         retryable: false,
-        message: 'slack answers chat.postMessage with msg_too_long; expected ok',
+        message: 'Slack: chat.postMessage: found msg_too_long; expected ok',
       },
     ])
     receiver.answering = (_, response) => response.end('{"ok":false,"error":"users_not_found"}')
     expect(await tell(slack({ tokenFilepath }), event({ object: { ...object, spec: {} } }))).toEqual([])
-    expect(logged).toEqual(['the author has no account in Slack'])
+    expect(logged).toEqual(['the author of the Disruption has no Slack account'])
   })
 
   it('posts to an incoming webhook in the same format, without a token', async () => {

@@ -136,14 +136,10 @@ describe('YAML that Go refuses too', () => {
     ['two keys in a line', 'a: b: c', 'block as implicit key'],
     ['an unknown escape', 'a: "\\q"', 'bad dq escape'],
     ['no base64', 'a: !!binary "???"', 'tag resolve failed'],
-    ['an alias of nothing', 'a: *x', 'found an unknown alias, expected an anchor of that name before it'],
-    [
-      'an alias in its own anchor',
-      'a: &x [*x]',
-      'found an alias within the value of its anchor, expected it after that',
-    ],
+    ['an alias of nothing', 'a: *x', 'found an unknown alias; expected an anchor with its name above it'],
+    ['an alias in its own anchor', 'a: &x [*x]', 'found an alias inside its own anchor; expected it after the anchor'],
     ['an alias of nothing below a map that is not indented', 'a:\n  b: {\n"x": *x\n}', 'bad indent'],
-    ['a merge of a number', '<<: 1', 'found << without a map, expected a map or an alias of a map'],
+    ['a merge of a number', '<<: 1', 'found << without a map; expected a map or an alias of a map'],
   ])('fails with the reason of parseYaml: %s', async (_, text, reason) => {
     await expect(byGo(text)).rejects.toThrow('fromYaml')
     await expect(data.yaml(text)).rejects.toThrow(expect.objectContaining({ name: YamlError.name, reason }) as Error)
@@ -156,8 +152,8 @@ describe('the fallback to the Go parser', { timeout: PATIENCE }, () => {
 
   it.each([
     ['a bomb of aliases', levels, 'found aliases that expand to more than 250000 values or 8388608 characters'],
-    ['open brackets', `a:\n  b: {\n"x": ${'['.repeat(2000)}\n}`, 'nested too deeply, expected fewer levels'],
-    ['tokens', `a:\n  b: {\n"x": [${'1,'.repeat(130_000)}]\n}`, 'found more than 250000 tokens, expected less text'],
+    ['open brackets', `a:\n  b: {\n"x": ${'['.repeat(2000)}\n}`, 'nested too deeply; expected fewer levels'],
+    ['tokens', `a:\n  b: {\n"x": [${'1,'.repeat(130_000)}]\n}`, 'found more than 250000 tokens; expected less text'],
     ['characters', `a:\n  b: "\n${'x'.repeat(4 * 1024 * 1024)}"`, /^found 4194\d+ characters/],
   ])('does not send YAML over a limit to Go: %s', async (_, text, message) => {
     const requests: unknown[] = []
@@ -176,7 +172,7 @@ describe('the fallback to the Go parser', { timeout: PATIENCE }, () => {
     // Not indented, they are one text for our parser.
     ['values', `a:\n  b: [\n${'1,\n'.repeat(130_000)}]`],
   ])('refuses a result of Go with too many %s', async (_, text) => {
-    await expect(data.yaml(text)).rejects.toThrow('found more than 250000 tokens, expected less text')
+    await expect(data.yaml(text)).rejects.toThrow('found more than 250000 tokens; expected less text')
   })
 
   it('calls Go only for YAML that parseYaml refuses', async () => {

@@ -46,7 +46,8 @@ describe('an existing object', () => {
   it('has no owner otherwise, and is taken only with adopt', () => {
     expect(obstacleOf(base, found())).toEqual({
       code: 'NotOwned',
-      message: 'ConfigMap n/a is there and belongs to nobody; expected it to be made for Shop n/shop, or `adopt: true`',
+      message:
+        'ConfigMap n/a: the object exists and Shop n/shop does not own it; delete it, or write it with `adopt: true`',
     })
     expect(codeOf({}, { adopt: true })).toBeUndefined()
   })

@@ -11,29 +11,35 @@ describe('the findings about pawl api', () => {
     expect(await verdicts({})).toEqual({
       api: ['ok', `pawl api by Service pawl/pawl-api answers: Pawl ${PAWL_VERSION}`],
       clocks: ['ok', expect.stringContaining('of pawl api')],
-      identity: ['ok', 'it takes you for alice, of team-a, system:authenticated'],
-      cluster: ['ok', 'it answers for cluster local'],
-      journal: ['ok', 'it answers; kinds that are followed: 1'],
+      identity: ['ok', 'pawl api knows you as "alice", in groups team-a, system:authenticated'],
+      cluster: ['ok', 'pawl api answers for cluster "local"'],
+      journal: ['ok', 'the journal answers; 1 kind is followed'],
     })
   })
 
   it('warn about another version, another cluster, or a clock that differs', async () => {
     const at = new Date(Date.now() - 3_600_000).toISOString()
     expect(await verdicts({ version: '9.9.9', cluster: 'prod', at, groups: [] })).toMatchObject({
-      api: ['warn', expect.stringContaining(`answers: Pawl 9.9.9, and this is ${PAWL_VERSION}; expected the same`)],
-      clocks: ['warn', expect.stringContaining("behind this machine's")],
-      identity: ['ok', 'it takes you for alice'],
-      cluster: ['warn', 'it answers for cluster prod, expected local (see --cluster)'],
+      api: [
+        'warn',
+        expect.stringContaining(`answers: Pawl 9.9.9, and this command is ${PAWL_VERSION}; use the same version`),
+      ],
+      clocks: ['warn', expect.stringContaining('behind the clock of this machine')],
+      identity: ['ok', 'pawl api knows you as "alice"'],
+      cluster: ['warn', 'pawl api answers for cluster "prod", but --cluster is "local"'],
     })
   })
 
   it('are bad if the journal has no kinds, or if it does not answer', async () => {
-    expect(await verdicts({}, [])).toMatchObject({ journal: ['bad', expect.stringContaining('expected those that')] })
+    expect(await verdicts({}, [])).toMatchObject({ journal: ['bad', expect.stringContaining('start a bridge')] })
     expect(await verdicts({}, new Error('it is away'))).toMatchObject({
-      journal: ['bad', 'it is away; expected a pawl api that takes you'],
+      journal: ['bad', 'it is away; check the address of pawl api and your token'],
     })
     expect(await verdicts({ at: 'no time' })).toEqual({
-      api: ['bad', 'the answer to about has no time where one is expected; expected a pawl api that takes you'],
+      api: [
+        'bad',
+        'the answer to about has no time where one is expected; check the address of pawl api and your token',
+      ],
     })
   })
 })

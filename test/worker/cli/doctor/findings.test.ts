@@ -13,11 +13,26 @@ const NOW = new Date('2026-02-03T04:05:06Z')
 
 describe('a finding', () => {
   it.each([
-    ['clocks that go together', clockFinding('of x', 4000, 0), 'ok', "that of x is 4.0s behind this machine's"],
-    ['a clock that is ahead', clockFinding('of x', -9000, 0), 'warn', "that of x is 9.0s ahead of this machine's, exp"],
+    [
+      'clocks that go together',
+      clockFinding('of x', 4000, 0),
+      'ok',
+      'the clock of x is 4.0s behind the clock of this machine',
+    ],
+    [
+      'a clock that is ahead',
+      clockFinding('of x', -9000, 0),
+      'warn',
+      'the clock of x is 9.0s ahead of the clock of this machine, which is more',
+    ],
     ['a clock of which little is known', clockFinding('of x', 6500, 2000), 'ok', ''],
-    ['all migrations', schemaFinding({ missing: [], newer: [] }), 'ok', 'all are applied'],
-    ['a migration that is missing', schemaFinding({ missing: ['a'], newer: ['b'] }), 'bad', 'missing a; expected all'],
+    ['all migrations', schemaFinding({ missing: [], newer: [] }), 'ok', 'all migrations are applied'],
+    [
+      'a migration that is missing',
+      schemaFinding({ missing: ['a'], newer: ['b'] }),
+      'bad',
+      'a are missing; run pawl migrate up',
+    ],
     ['a newer build', schemaFinding({ missing: [], newer: ['b'] }), 'warn', 'a newer Pawl has applied b'],
     [
       'jobs that are kept',
@@ -29,7 +44,7 @@ describe('a finding', () => {
       'days without a partition',
       retentionFinding({ oldest: null, hasLeftOver: true, now: NOW }),
       'warn',
-      'expected none',
+      'some events have no daily partition',
     ],
   ])('about %s states the problem', (_what, finding, verdict, text) => {
     expect(finding.verdict).toBe(verdict)
@@ -41,7 +56,7 @@ describe('a finding', () => {
     expect(rightsFinding([right], 'alice', 'ns').verdict).toBe('ok')
     expect(rightsFinding([{ ...right, isAllowed: false }], 'alice', 'ns')).toMatchObject({
       verdict: 'warn',
-      text: 'alice may not in namespace ns: patch installations (reconcile)',
+      text: 'user "alice" lacks permissions in namespace "ns": patch installations (reconcile)',
     })
   })
 

@@ -9,6 +9,7 @@ import {
   tableText,
   ansiPaint,
   formatDuration,
+  formatTime,
   errorText,
   plainPaint,
   singleLine,
@@ -29,6 +30,14 @@ describe('a duration', () => {
     [90_000_000, '1d1h'],
   ])('of %d ms is %s', (ms, text) => {
     expect(formatDuration(ms)).toBe(text)
+  })
+})
+
+describe('a time', () => {
+  it('is local, and has a date if it is 12 hours away', () => {
+    const at = new Date(2026, 1, 3, 4, 5, 6)
+    expect(formatTime(at, new Date(2026, 1, 3, 16, 5, 5))).toBe('04:05:06')
+    expect(formatTime(at, new Date(2026, 1, 3, 16, 5, 6))).toBe('2026-02-03 04:05:06')
   })
 })
 
@@ -94,11 +103,13 @@ describe('the name of an object', () => {
   })
 
   it.each([
-    [['shop'], "found 'shop', expected an object such as inst/shop or inst shop"],
-    [['inst/'], 'expected an object'],
-    [['a', 'b', 'c'], 'expected an object'],
-    [['pod/x'], "no kind is called 'pod', expected one of Installation, Widget"],
-    [['widget/x'], "'widget' is the name of 2 kinds, expected one of Widget.example.com, Widget.other.com"],
+    [['shop'], 'object "shop" is invalid; expected kind/name or kind name, such as inst/shop'],
+    [['inst/'], 'object "inst/" is invalid'],
+    [['a', 'b', 'c'], 'object "a b c" is invalid'],
+    [['pod/x'], 'kind "pod" does not exist; expected Installation, Widget'],
+    [['instalation/x'], 'kind "instalation" does not exist; did you mean "Installation"?'],
+    [['ins/x'], 'kind "ins" does not exist; did you mean "Installation"?'],
+    [['widget/x'], 'kind "widget" is the name of 2 kinds; expected Widget.example.com or Widget.other.com'],
   ])('may not be %j', (words, message) => {
     expect(() => objectNamed(words, kinds)).toThrow(message)
   })
@@ -121,7 +132,7 @@ describe('the namespace', () => {
   })
 
   it('of an unknown context is an error', () => {
-    expect(() => namespaceIn([file], 'd')).toThrow("no context is called 'd', expected one of a, b, c")
+    expect(() => namespaceIn([file], 'd')).toThrow('context "d" does not exist in the kubeconfig; expected a, b, c')
   })
 })
 

@@ -43,9 +43,11 @@ describe('the journal of a command', () => {
   it('is missing with an error that lists the searched places', async () => {
     const nothing = await scratchFolder()
     await expect(journalURL({ cluster: 'local', dataDir: nothing }, config)).rejects.toThrow(
-      `no journal: no pawl dev runs for ${nothing}; expected a pawl dev that runs, by the $KUBECONFIG`,
+      `no journal: no pawl dev runs for ${nothing}; run the export lines that pawl dev printed, or pass --data-dir, `,
     )
     const ofOthers = await devFolder({ process: null })
-    await expect(journalURL({ cluster: 'local', dataDir: ofOthers }, config)).rejects.toThrow('PostgreSQL of your own')
+    await expect(journalURL({ cluster: 'local', dataDir: ofOthers }, config)).rejects.toThrow(
+      'uses your own PostgreSQL; pass --database-url',
+    )
   })
 })

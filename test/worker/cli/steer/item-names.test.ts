@@ -73,9 +73,10 @@ describe('the items of an object', () => {
   })
 
   it.each([
-    ['deep', "Installation ns/shop has no item 'deep', expected one of back/deep/db, db, shop-plain, web, back/db"],
-    ['deep/db', 'expected one of db, back/deep/db, shop-plain, web, back/db'],
-    ['', "has no item '', expected one of db, "],
+    ['deep', 'Installation ns/shop: item "deep" does not exist; expected db, shop-plain, web, back/db, back/deep/db'],
+    ['deep/db', 'item "deep/db" does not exist; expected db, back/deep/db, shop-plain, web, back/db'],
+    ['wbe', 'item "wbe" does not exist; did you mean "web"?'],
+    ['', 'item "" does not exist; expected db, '],
   ])('are listed in the error for the unknown name %j', (name, message) => {
     expect(() => findItems('Installation ns/shop', parts, [name])).toThrow(message)
   })
@@ -83,11 +84,11 @@ describe('the items of an object', () => {
   it('are listed with their objects if several have one name; long lists are truncated', () => {
     const twice = itemsBelow(treeOf(execution, [...all, item('shop-db-2', 'shop', 'db')]), 'retry')
     expect(() => findItems('it', twice, ['db'])).toThrow(
-      "several items of it are called 'db', expected one of them: deployitem/shop-db-1, deployitem/shop-db-2",
+      'it: several items have the name "db"; name the object instead: deployitem/shop-db-1 or deployitem/shop-db-2',
     )
     const many = Array.from({ length: 23 }, (_, index) => item(`i-${index}`, 'shop', `i-${index}`))
-    expect(expectedItems(itemsBelow(treeOf(execution, [execution, ...many]), 'retry'))).toMatch(/, \S+ and 3 more$/)
-    expect(expectedItems([])).toBe('one that is there: it has none yet')
+    expect(expectedItems(itemsBelow(treeOf(execution, [execution, ...many]), 'retry'))).toMatch(/, \S+ and 15 more$/)
+    expect(expectedItems([])).toBe('it has no items yet')
   })
 })
 
@@ -108,12 +109,12 @@ describe('the root of an item', () => {
   const deepest = item('deep-1-db', 'deep-1', 'db')
 
   it('is the object whose job updates the item', async () => {
-    const text = 'the next job of Installation ns/shop: pawl reconcile installation/shop -n ns'
+    const text = 'the next job of installation "ns/shop": pawl reconcile installation/shop -n ns'
     expect(nextJobText(await topIn([shop, ...all], deepest))).toBe(text)
   })
 
   it('is an Execution without an owner', async () => {
-    const text = 'the next job of Execution ns/alone'
+    const text = 'the next job of execution "ns/alone"'
     expect(nextJobText(await topIn([at('Execution', 'alone')], item('x', 'alone')))).toBe(text)
   })
 
@@ -121,12 +122,12 @@ describe('the root of an item', () => {
     expect(await topIn([shop], at('DeployItem', 'loose'))).toBeUndefined()
     const anew = at('Execution', 'shop', undefined, { uid: 'another' })
     expect(await topIn([anew], item('x', 'shop'))).toBeUndefined()
-    expect(nextJobText(await topIn([], item('x', 'shop')))).toBe('the next job of what it is a part of')
+    expect(nextJobText(await topIn([], item('x', 'shop')))).toBe('the next job of its parent')
   })
 
   it('is the topmost readable ancestor; other errors are thrown', async () => {
     const seen = all.filter(({ kind }) => kind.kind === 'Execution')
-    const text = 'the next job of Execution ns/deep-1'
+    const text = 'the next job of execution "ns/deep-1"'
     expect(nextJobText(await topIn(seen, deepest, 403))).toBe(text)
     await expect(topIn(seen, deepest, 500)).rejects.toThrow('deep-1')
   })

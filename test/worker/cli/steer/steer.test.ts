@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../../../activities/kube/client.ts'
 import { kubeconfigText } from '../../../../worker/cli/kubeconfig.ts'
-import { blockerLines, blockersOf, remedies } from '../../../../worker/cli/steer/blockers.ts'
+import { blockerLines, blockersOf, isNotable, remedies } from '../../../../worker/cli/steer/blockers.ts'
+import { deletionOrderText } from '../../../../worker/cli/steer/deletion-order.ts'
 import { treeOf, childrenFirst } from '../../../../worker/cli/steer/live-tree.ts'
 import { reasonIn, steeredKinds, findSteeredKind } from '../../../../worker/cli/steer/open-object.ts'
 import { has, otherThan } from '../../../../worker/cli/steer/reconcile.ts'
@@ -37,7 +38,7 @@ describe('the object of a steering command', () => {
   })
 
   it('must have a kind with jobs', () => {
-    expect(() => findSteeredKind(['pod/x'])).toThrow(/^no kind is called 'pod', expected one of .*Installation/)
+    expect(() => findSteeredKind(['pod/x'])).toThrow(/^kind "pod" does not exist; expected .*Installation/)
   })
 })
 
@@ -46,7 +47,7 @@ describe('the reason', () => {
     expect(reasonIn(' new certificate ')).toBe('new certificate')
     expect(reasonIn(undefined)).toBeUndefined()
     for (const text of ['', 'a\nb', '\u001b[31m', 'x'.repeat(257)])
-      expect(() => reasonIn(text)).toThrow('expected one line of 1 to 256')
+      expect(() => reasonIn(text)).toThrow('expected one line of 1 to 256 characters')
   })
 
   it('is recorded with user, operation and time', () => {
@@ -97,10 +98,10 @@ describe('a blocked deletion', () => {
   it('shows the lowest remaining objects, their finalizers and the managers of these', () => {
     expect(childrenFirst(tree).map((node) => node.object.metadata.name)).toEqual(['db', 'kept', 'shop', 'shop'])
     expect(blockers.flatMap(blockerLines)).toEqual([
-      `DeployItem ns/db is being deleted since ${SINCE}, in phase DeleteFailed: Uninstall: no such cluster`,
-      `  finalizer ${OURS} goes when the job of its deletion has ended well`,
-      `DeployItem ns/kept is being deleted since ${SINCE}`,
-      '  finalizer a.example/keep (set by kubectl-edit) is for whoever it belongs to to take off',
+      `DeployItem ns/db: in deletion since ${SINCE}, phase DeleteFailed: Uninstall: no such cluster`,
+      `  finalizer "${OURS}": the deletion job removes it when it succeeds`,
+      `DeployItem ns/kept: in deletion since ${SINCE}`,
+      '  finalizer "a.example/keep", set by "kubectl-edit": the program that set it must remove it',
     ])
     expect(blockers.map(({ isStuck }) => isStuck)).toEqual([true, true])
   })
@@ -108,19 +109,50 @@ describe('a blocked deletion', () => {
   it('shows the waits in its conditions as well', () => {
     const conditions = [{ type: 'WaitsForSiblings', status: 'True', message: 'waits for Installation b' }]
     const waiting = treeOf({ ...root, object: object('shop', undefined, deleting, { conditions }) }, all.slice(0, 1))
-    expect(blockersOf(waiting).flatMap(blockerLines)).toContain('  it waits: waits for Installation b')
+    expect(blockersOf(waiting).flatMap(blockerLines)).toContain('  waits for Installation b')
     expect(blockersOf(waiting).flatMap(blockerLines)[0]).toContain('Execution ns/shop')
   })
 
   it('shows remedies if only a user can continue it', () => {
     expect(remedies(tree, blockers, 'inst/shop -n ns').map((line) => line.replace(/:.*/, ''))).toEqual([
-      'ways out, when what is wrong above is mended, or shall not be',
+      'when the cause is fixed, or cannot be fixed',
       '  pawl reconcile inst/shop -n ns',
       '  pawl delete inst/shop -n ns --without-uninstall',
       '  pawl delete inst/shop -n ns --force --reason TEXT',
     ])
     const young = treeOf({ ...root, object: object('shop', undefined, deleting) }, [])
     expect(remedies(young, blockersOf(young), 'x')).toEqual([])
+  })
+})
+
+describe('a normal deletion', () => {
+  const item = (name: string, after: string, metadata: Metadata = {}, owner = 'Execution/shop') => ({
+    kind: kindOf('DeployItem'),
+    object: object(`shop-${name}-1`, owner, {
+      labels: { 'execution.landscaper.gardener.cloud/name': name },
+      annotations: { 'execution.landscaper.gardener.cloud/dependsOn': after },
+      ...metadata,
+    }),
+  })
+  const root = { kind: kindOf('Installation'), object: object('shop', undefined, { deletionTimestamp: SINCE }) }
+  const execution = { kind: kindOf('Execution'), object: object('shop', 'Installation/shop') }
+  const textOf = (...items: readonly ReturnType<typeof item>[]) =>
+    deletionOrderText(treeOf(root, [execution, ...items]))
+
+  it('shows the items in the order of their deletion, and reports no problem', () => {
+    const items = [item('db', ''), item('cache', ''), item('app', 'db,cache')]
+    expect(textOf(...items)).toBe('deleting 3 items in reverse order: app, then db and cache')
+    expect(blockersOf(treeOf(root, [execution, ...items])).filter(isNotable)).toEqual([])
+    expect(textOf(item('db', ''), item('web', ''))).toBe('deleting 2 items: db and web')
+    const running = item('db', '', { deletionTimestamp: SINCE })
+    expect(textOf(running)).toBe('deleting 1 item: db (waiting)')
+    expect(textOf()).toBeUndefined()
+  })
+
+  it('shows the items of a cycle, and a part of a long chain', () => {
+    expect(textOf(item('a', 'b'), item('b', 'a'))).toMatch(/^deleting 2 items/)
+    const chain = Array.from({ length: 9 }, (_, index) => item(`i${index}`, index === 0 ? '' : `i${index - 1}`))
+    expect(textOf(...chain)).toBe('deleting 9 items in reverse order: i8, then i7, then i6, then i5, then 5 more')
   })
 })
 
@@ -144,8 +176,12 @@ describe("the user's kubeconfig", () => {
   })
 
   it('is required, and must have the selected context', () => {
-    expect(() => kubeconfigText([], undefined)).toThrow('found no kubeconfig; expected one with a current context')
-    expect(() => kubeconfigText([{ path: '/a', content: {} }], undefined)).toThrow('found none in /a')
-    expect(() => kubeconfigText([{ path: '/a', content: file }], 'z')).toThrow("no context is called 'z'")
+    expect(() => kubeconfigText([], undefined)).toThrow('no kubeconfig was found; run the export lines')
+    expect(() => kubeconfigText([{ path: '/a', content: {} }], undefined)).toThrow(
+      'kubeconfig "/a": current-context is missing',
+    )
+    expect(() => kubeconfigText([{ path: '/a', content: file }], 'z')).toThrow(
+      'context "z" does not exist in the kubeconfig; expected a',
+    )
   })
 })

@@ -82,29 +82,29 @@ describe('a file that says nothing wrong', () => {
 describe('a mistake', () => {
   const spec = '  versions: [{ name: v1, schema: { openAPIV3Schema: { type: object, properties: { spec: '
   it.each([
-    ['{ type: strin }', 'spec.type: found "strin", expected one of string, integer, number, boolean, array, object'],
-    ['{ type: [string, "null"] }', 'spec.type: found a list, expected one of string, integer, number, boolean'],
-    ['{ description: x }', 'spec.type: found nothing, expected a type: one of string, integer'],
-    ['{ $ref: "#/x" }', 'spec.$ref: found "#/x", expected the schema itself'],
-    ['text', 'spec: found "text", expected a schema'],
-    ['{ type: array }', 'spec.items: found nothing, expected a schema'],
-    ['{ type: array, items: [{ type: string }] }', 'spec.items: found a list, expected a schema'],
-    ['{ type: object, properties: [x] }', 'spec.properties: found a list, expected an object of schemas'],
+    ['{ type: strin }', 'spec.type: found "strin"; expected one of string, integer, number, boolean, array, object'],
+    ['{ type: [string, "null"] }', 'spec.type: found a list; expected one of string, integer, number, boolean'],
+    ['{ description: x }', 'spec.type: found nothing; expected a type: one of string, integer'],
+    ['{ $ref: "#/x" }', 'spec.$ref: found "#/x"; expected the schema itself'],
+    ['text', 'spec: found "text"; expected a schema'],
+    ['{ type: array }', 'spec.items: found nothing; expected a schema'],
+    ['{ type: array, items: [{ type: string }] }', 'spec.items: found a list; expected a schema'],
+    ['{ type: object, properties: [x] }', 'spec.properties: found a list; expected an object of schemas'],
     [
       '{ type: object, required: x, properties: { x: { type: string } } }',
-      'spec.required: found "x", expected a list of names',
+      'spec.required: found "x"; expected a list of names',
     ],
     [
       '{ type: object, properties: { a.b: { type: x } } }',
-      'spec.properties["a.b"].type: found "x", expected one of string',
+      'spec.properties["a.b"].type: found "x"; expected one of string',
     ],
     [
       '{ type: object, properties: { a: { type: string } }, additionalProperties: { type: string } }',
-      'spec.additionalProperties: found beside properties, expected one of the two',
+      'spec.additionalProperties: found beside properties; expected one of the two',
     ],
-    ['{ type: string, enum: x }', 'spec.enum: found "x", expected a list of values'],
-    ['{ type: string, enum: [] }', 'spec.enum: found an empty list, expected a value'],
-    ['{ type: string, enum: [a, 2] }', 'spec.enum[1]: found 2, expected a string, as the type says'],
+    ['{ type: string, enum: x }', 'spec.enum: found "x"; expected a list of values'],
+    ['{ type: string, enum: [] }', 'spec.enum: found an empty list; expected a value'],
+    ['{ type: string, enum: [a, 2] }', 'spec.enum[1]: found 2; expected a string, as the type says'],
   ])('in the schema %s is named with its place', (schema, message) => {
     const [problem = '', ...more] = problemsOf(`${HEAD}${spec}${schema} }}}}]\n`)
     expect(problem).toMatch(/^f\.yaml:8:\d+: document 1: spec\.versions\[0\]\.schema\.openAPIV3Schema\.properties\./)
@@ -117,26 +117,26 @@ describe('a mistake', () => {
       'a version without a schema',
       '  versions: [{ name: v1 }]',
       8,
-      'openAPIV3Schema: found nothing, expected a schema',
+      'openAPIV3Schema: found nothing; expected a schema',
     ],
     [
       'a schema of no object',
       '  versions: [{ name: v1, schema: { openAPIV3Schema: { type: string } } }]',
       8,
-      'type: found "string", expected "object"',
+      'type: found "string"; expected "object"',
     ],
-    ['no versions', '', 5, 'spec.versions: found nothing, expected a list of versions'],
+    ['no versions', '', 5, 'spec.versions: found nothing; expected a list of versions'],
     [
       'an empty list of versions',
       '  versions: []',
       8,
-      'spec.versions: found an empty list, expected a list of versions',
+      'spec.versions: found an empty list; expected a list of versions',
     ],
     [
       'a version of no form',
       '  versions: [{ name: "v1;", schema: { openAPIV3Schema: { type: object } } }]',
       8,
-      'spec.versions[0].name: found "v1;", expected a text of the form',
+      'spec.versions[0].name: found "v1;"; expected a text of the form',
     ],
   ])('like %s is named with its place', (_, versions, line, message) => {
     const [problem = '', ...more] = problemsOf(`${HEAD}${versions}\n`)
@@ -148,12 +148,12 @@ describe('a mistake', () => {
   it.each([
     ['a: 1\n---\nb: [1\n', /^f\.yaml:4:1: document 2: flow sequence/],
     ['a: *b\n', /^f\.yaml:1:4: document 1: found an unknown alias/],
-    ['a: &a { b: *a }\n', /^f\.yaml:1:12: document 1: found an alias within the value of its anchor/],
-    ['', /^f\.yaml: found no objects, expected a CustomResourceDefinition$/],
-    ['kind: Pod\n---\nkind: Node\n', /^f\.yaml: found Pod, Node, expected a CustomResourceDefinition$/],
+    ['a: &a { b: *a }\n', /^f\.yaml:1:12: document 1: found an alias inside its own anchor/],
+    ['', /^f\.yaml: found no objects; expected a CustomResourceDefinition$/],
+    ['kind: Pod\n---\nkind: Node\n', /^f\.yaml: found Pod, Node; expected a CustomResourceDefinition$/],
     [
       'kind: CustomResourceDefinition\napiVersion: apiextensions.k8s.io/v1beta1\n',
-      /^f\.yaml:2:13: document 1: apiVersion: found "apiextensions.k8s.io\/v1beta1", expected "apiextensions.k8s.io\/v1"$/,
+      /^f\.yaml:2:13: document 1: apiVersion: found "apiextensions.k8s.io\/v1beta1"; expected "apiextensions.k8s.io\/v1"$/,
     ],
   ])('like the file %j is reported', (text, message) => {
     const [problem, ...more] = problemsOf(text)
@@ -175,18 +175,18 @@ describe('a mistake', () => {
     const [one, other] = [widget({}), widget({})]
     other.spec.group = 'other.example.com'
     expect(problemsOf(`${JSON.stringify(one)}\n---\n${JSON.stringify(other)}`)).toEqual([
-      expect.stringContaining('found Widget of other.example.com/v1 after that of example.com/v1, expected kinds of'),
+      expect.stringContaining('found Widget of other.example.com/v1 after that of example.com/v1; expected kinds of'),
     ])
   })
 
   it('is a version that no kind has', () => {
     expect(problemsOf(workshop, 'v7')).toEqual([
-      'f.yaml: found the versions v1, v1beta1, v1alpha1, expected "v7" among them',
+      'f.yaml: found the versions v1, v1beta1, v1alpha1; expected "v7" among them',
     ])
     const unserved = widget({})
     unserved.spec.versions[0]!.served = false
     expect(problemsOf(JSON.stringify(unserved))).toEqual([
-      'f.yaml: found no version that is served, expected one, or --version',
+      'f.yaml: found no version that is served; expected one, or --version',
     ])
   })
 })

@@ -45,7 +45,7 @@ describe('encrypted payloads', () => {
     expect(Buffer.from(back?.data ?? []).toString()).toBe('"planted"')
     expect(await codecOf(second).decode([payload])).toEqual([payload])
     await expect(codecOf(second).decode(sealed)).rejects.toThrow(
-      'a payload is encrypted by key first; found second, expected that key in the file',
+      'a payload is encrypted by key first; found second; expected that key in the file',
     )
   })
 
@@ -71,11 +71,11 @@ describe('a file of payload keys', () => {
   it.each([
     ['', 'has no key; expected a line with a name and 32 bytes in base64'],
     ['readable', 'has no key; expected a line with a name and 32 bytes in base64'],
-    [`${first}\nreadable`, 'line 2: found 1 words, expected a name and a key'],
-    ['alone', 'line 1: found 1 words, expected a name and a key'],
-    [`${first} more`, 'line 1: found 3 words, expected a name and a key'],
-    [`${first}\na c2hvcnQ=`, 'line 2: found a key of 5 bytes, expected 32 in base64'],
-    [`${first}\nfirst ${key()}`, 'line 2: found a second key first, expected each name once'],
+    [`${first}\nreadable`, 'line 2: found 1 words; expected a name and a key'],
+    ['alone', 'line 1: found 1 words; expected a name and a key'],
+    [`${first} more`, 'line 1: found 3 words; expected a name and a key'],
+    [`${first}\na c2hvcnQ=`, 'line 2: found a key of 5 bytes; expected 32 in base64'],
+    [`${first}\nfirst ${key()}`, 'line 2: found a second key first; expected each name once'],
   ])('is refused: %#', (text, message) => {
     expect(() => readPayloadKeys(keysFile(text))).toThrow(message)
   })

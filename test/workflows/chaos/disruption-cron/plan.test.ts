@@ -259,7 +259,7 @@ describe('a pass over a DisruptionCron', () => {
         {
           type: 'Warning',
           reason: 'Disabled',
-          message: 'controller.disruptionCronEnabled is false: no Disruption is made',
+          message: 'controller.disruptionCronEnabled is false, so no Disruption is created',
         },
       ])
     }

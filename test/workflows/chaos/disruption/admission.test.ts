@@ -33,14 +33,14 @@ describe('an existing Disruption', () => {
   it('must not change with static targeting (A14)', () => {
     const old = disruption({ ...DROP, staticTargeting: true })
     const counted = onUpdate(old, disruption({ ...DROP, staticTargeting: true, count: 2 }))
-    expect(counted).toEqual([{ field: 'spec', found: 'another count', expected: 'the spec as it was created' }])
+    expect(counted).toEqual([{ field: 'spec', found: 'changed count', expected: 'the spec of the creation' }])
   })
 
   it('may change only its count with dynamic targeting (A14)', () => {
     const old = disruption({ ...DROP, duration: '60s' })
     expect(onUpdate(old, disruption({ ...DROP, duration: '1m0s', count: '50%' }))).toEqual([])
     expect(onUpdate(old, disruption({ network: { drop: 11 }, duration: '60s', dryRun: true }))).toEqual([
-      { field: 'spec', found: 'another dryRun, network', expected: 'the spec as it was created, but for count' },
+      { field: 'spec', found: 'changed dryRun, network', expected: 'the spec of the creation, except for count' },
     ])
   })
 
@@ -75,7 +75,7 @@ describe('a count of 100', () => {
   ]
 
   it('causes a warning that it is not a percentage', () => {
-    expect(warned(100)).toEqual(['spec.count is 100, which means 100 targets; "100%" means all'])
+    expect(warned(100)).toEqual(['spec.count: found 100, which means 100 targets; write "100%" for all targets'])
     expect([...warned('100%'), ...warned(10)]).toEqual([])
   })
 })
@@ -90,7 +90,7 @@ describe('a network disruption with HTTP filters', () => {
     'is accepted with a warning, because no injector supports it: %j',
     (http) => {
       expect(onCreate(disruption(of(http)))).toEqual([])
-      const what = 'requests are not told apart by HTTP method or path, so the network is never injected'
+      const what = 'Pawl cannot select requests by HTTP method or path, so the network disruption is never injected'
       expect(warned(disruptionAdmission, disruption(of(http)))).toEqual([`spec.network.http: ${what}`])
       for (const admission of [disruptionCronAdmission, disruptionRolloutAdmission])
         expect(warned(admission, { spec: { disruptionTemplate: of(http) } })).toEqual([

@@ -260,6 +260,12 @@ describe('the node of the worker', () => {
   it('leaves no target if it is the only node', async () => {
     const { status, events } = await pass({ spec: NODES, state: { nodes: [node('a')] }, settings: workerOn(['a']) })
     expect(status).toMatchObject({ targets: [], sparedNodes: ['a'] })
-    expect(events).toContainEqual(expect.objectContaining({ reason: 'NoTargetsFound' }))
+    expect(events).toContainEqual(
+      expect.objectContaining({
+        reason: 'NoTargetsFound',
+        message:
+          "no ready node matches spec.selector, spec.advancedSelector and spec.filter; compare: kubectl get nodes -l 'role=web'",
+      }),
+    )
   })
 })

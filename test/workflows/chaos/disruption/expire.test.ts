@@ -40,7 +40,7 @@ describe('a pass over an expired Disruption', () => {
     expect(early.status['isStuckOnRemoval']).toBeUndefined()
     const event = {
       reason: 'DurationOver',
-      message: expect.stringContaining("a clock that Temporal's is behind") as string,
+      message: expect.stringContaining("another clock (Temporal's clock is behind") as string,
     }
     expect(early.events).toContainEqual(expect.objectContaining(event))
     // The expiry has been reported when Temporal's clock reaches it.
@@ -66,7 +66,7 @@ describe('a pass over an expired Disruption', () => {
     expect(overdue.events).toContainEqual(
       expect.objectContaining({
         reason: 'StuckOnRemoval',
-        message: expect.stringContaining('15 min after its end: chaos-engineering/chaos-slow-a') as string,
+        message: expect.stringContaining('15 min after the end: chaos-engineering/chaos-slow-a') as string,
       }),
     )
   })

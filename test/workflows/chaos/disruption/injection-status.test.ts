@@ -124,7 +124,7 @@ describe('the status of each target', () => {
     expect(messageOf(injections)).toBe('dns-disruption on a: not injected: no iptables')
     expect(simulatedCount(injections)).toBe(1)
     const simulated = injectionsAfter({}, pods.slice(1))
-    expect(messageOf(simulated)).toBe('simulated: nothing is disturbed on 1 of 2 targets, because they have no process')
+    expect(messageOf(simulated)).toBe('simulated: 1 of 2 targets have no process, so nothing is disturbed there')
     expect(messageOf(injectionsAfter({}, [{ ...named('a', 'dns-disruption', true), message: 'old' }]))).toBeUndefined()
   })
 

@@ -173,6 +173,6 @@ describe('the arguments of an injector', () => {
   })
 
   it('cannot be built for a kind that is not in the spec', () => {
-    expect(() => args('cpu-pressure', {})).toThrow('the spec has no cpuPressure, which cpu-pressure does')
+    expect(() => args('cpu-pressure', {})).toThrow('spec.cpuPressure is missing; cpu-pressure needs it')
   })
 })

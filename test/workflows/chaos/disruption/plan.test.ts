@@ -160,7 +160,7 @@ describe('a pass over a new Disruption', () => {
     const warning = { type: 'Warning', reason: 'TargetPodContainersInWarningState' } as const
     expect(reported.events).toMatchObject([
       { ...warning, message: 'target web-1: container app: Error' },
-      { ...warning, message: 'target of disruption shop/slow: container app: Error', about: 'Pod web-1' },
+      { ...warning, message: 'target of Disruption shop/slow: container app: Error', about: 'Pod web-1' },
     ])
     const again = await pass({ state: troubled, status: reported.after })
     expect(again.events).toEqual([])

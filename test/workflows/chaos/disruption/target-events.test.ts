@@ -53,11 +53,11 @@ describe('an Event of the target observer', () => {
 
   it('names the source of a failing readiness', () => {
     const { events } = observeTargetStates(
-      [seen('a', { isUnready: true, unreadyBy: 'its readiness probe fails' })],
+      [seen('a', { isUnready: true, unreadyBy: 'the readiness probe fails' })],
       {},
       'Pod',
     )
-    expect(events.map(({ message }) => message)).toEqual(['target a: its readiness probe fails'])
+    expect(events.map(({ message }) => message)).toEqual(['target a: the readiness probe fails'])
   })
 
   it('reports more than two restarts since the first observation or the last report', () => {
@@ -109,7 +109,7 @@ describe('an Event of the target observer', () => {
       {
         type: 'Warning',
         reason: 'TargetReadinessProbeChangeBeforeDisruption',
-        message: 'it runs, and is not ready',
+        message: 'the target runs but is not ready',
         occasion: all[0]?.version,
         name: 'web-0',
       },

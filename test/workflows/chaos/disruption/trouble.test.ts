@@ -54,10 +54,10 @@ describe('the trouble with Warnings', () => {
         restarts: { app: 1 },
         warnings: {
           TargetPodInWarningState: 'phase Failed, BackOff, FailedMount',
-          TargetPodLivenessProbe: 'its liveness probe fails',
+          TargetPodLivenessProbe: 'the liveness probe fails',
         },
         isUnready: true,
-        unreadyBy: 'its readiness probe fails',
+        unreadyBy: 'the readiness probe fails',
       },
       holdsMs: 5 * MINUTE,
     })

@@ -69,7 +69,7 @@ describe('the backend of iptables and HTB', () => {
   it('refuses an interface with shaped bandwidth', () => {
     const facts = { interfaces: [{ name: 'eth0', qlen: 1000, rootQdisc: 'htb 1:' }] }
     expect(planIptables(networkAsk({ spec: { bandwidthLimit: 64 }, facts }))).toEqual({
-      unsupported: ['the bandwidth of eth0 is shaped already, by htb 1:'],
+      unsupported: ['the interface eth0 already has the queueing discipline htb 1:'],
     })
     expect(isUnsupported(planIptables(networkAsk({ spec: { drop: 5 }, facts })))).toBe(false)
   })

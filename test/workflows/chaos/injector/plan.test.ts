@@ -59,7 +59,7 @@ describe('the plan of', () => {
   it('memory pressure needs a memory limit', () => {
     const spec = { kind: 'memory-pressure', targetPercent: 76, rampMs: 600_000 } as const
     expect(planMemoryPressure(spec, { joins: [], limitBytes: undefined, usageFile: '/u' })).toEqual({
-      unsupported: ['the memory of the target has no limit, of which 76% could be taken'],
+      unsupported: ['the target has no memory limit, so 76% of the limit is undefined; set resources.limits.memory'],
     })
     expect(planMemoryPressure(spec, { joins: [], limitBytes: 1000, usageFile: '/u' })).toMatchObject({
       apply: [

@@ -143,7 +143,7 @@ describe('the reference backend', () => {
       })
     expect(isUnsupported(planReference(ask(2046)))).toBe(false)
     expect(planReference(ask(2047))).toEqual({
-      unsupported: ['the disruption needs 2049 filters; at most 2048 are placed'],
+      unsupported: ['the disruption needs 2049 filters; expected at most 2048'],
     })
   })
 
@@ -180,7 +180,7 @@ describe('the reference backend', () => {
   it('refuses an interface with a root of another program, which the undo would remove', () => {
     const facts = { interfaces: [{ name: 'eth0', qlen: 1000, rootQdisc: 'fq 8001:' }] }
     expect(planReference(networkAsk({ spec: { drop: 10 }, facts }))).toEqual({
-      unsupported: ['the bandwidth of eth0 is shaped already, by fq 8001:'],
+      unsupported: ['the interface eth0 already has the queueing discipline fq 8001:'],
     })
   })
 
@@ -188,7 +188,7 @@ describe('the reference backend', () => {
     const spec = { drop: 10, paths: ['/a'], hosts: [host({ host: '2001:db8::1' }), host({ host: 'gone.example' })] }
     expect(planReference(networkAsk({ spec }))).toEqual({
       unsupported: [
-        'requests are not told apart by HTTP method or path: that needs an eBPF classifier',
+        'requests cannot be selected by HTTP method or path, because that needs an eBPF classifier',
         'host 2001:db8::1 is an IPv6 address; only IPv4 is disrupted',
         'host gone.example has no IPv4 address',
       ],

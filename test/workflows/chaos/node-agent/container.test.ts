@@ -60,10 +60,10 @@ describe('the environment of a chaos pod', () => {
 
   it('accepts no other source', () => {
     expect(() => containerVariables([{ name: 'A', ...fieldRef('spec.x') }], { 'metadata.name': 'n' })).toThrow(
-      'env A: found spec.x, expected one of metadata.name',
+      'env A: found spec.x; expected one of metadata.name',
     )
     const secret = { name: 'A', valueFrom: { secretKeyRef: {} } as object }
-    expect(() => containerVariables([secret], { 'metadata.name': 'n' })).toThrow('env A: found secretKeyRef, expected')
+    expect(() => containerVariables([secret], { 'metadata.name': 'n' })).toThrow('env A: found secretKeyRef; expected')
   })
 })
 
@@ -75,7 +75,7 @@ describe('the annotation with processes', () => {
   it.each(['', '[', '[]', '[12]', '7', 'null', '{"app": "1234"}', '{"app": 1}', '{"app": -5}', '{"app": 1.5}'])(
     'rejects %j',
     (annotation) => {
-      expect(() => readProcesses(annotation)).toThrow(`found ${annotation}, expected numbers of processes`)
+      expect(() => readProcesses(annotation)).toThrow(`found ${annotation}; expected numbers of processes`)
     },
   )
 })

@@ -135,7 +135,7 @@ const ROWS: readonly Row[] = [
         container: {
           exitCode: 137,
           reason: 'ContainerStatusUnknown',
-          message: 'the process of the injector is gone, and nobody saw how it ended',
+          message: 'the injector process ended, and its exit code is unknown',
         },
       },
     },
@@ -151,7 +151,7 @@ const ROWS: readonly Row[] = [
         container: {
           exitCode: 137,
           reason: 'ContainerStatusUnknown',
-          message: 'the process of the injector is gone, and nobody saw how it ended',
+          message: 'the injector process ended, and its exit code is unknown',
         },
       },
     },

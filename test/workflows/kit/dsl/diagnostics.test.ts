@@ -80,7 +80,7 @@ describe('a diagnostic as text', () => {
 
   it('shows the line with carets below the range and keeps tabs', () => {
     expect(format('bind v1 ./core.ts\n\talias\tPod\tv1/pod // ok')).toEqual([
-      "x.cm:2:12: error CM021: found 'v1/pod', expected group, version and kind, such as batch/v1/Job\n" +
+      "x.cm:2:12: error CM021: found 'v1/pod'; expected group, version and kind, such as batch/v1/Job\n" +
         '  \talias\tPod\tv1/pod // ok\n' +
         '  \t     \t   \t^^^^^^',
     ])

@@ -46,7 +46,7 @@ describe('the kinds that documents use without an alias', () => {
       "import type { Pod } from './kind.ts'",
     )
     expect(compiled('alias Lease v1/Lease\ndecl Shop for Lease { action { A() } }').said).toEqual([
-      "CM022 no module is bound to 'v1'; expected 'bind v1 MODULE'",
+      "CM022 'v1' is not bound to a module; add 'bind v1 MODULE'",
     ])
   })
 })

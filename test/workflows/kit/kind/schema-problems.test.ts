@@ -28,22 +28,25 @@ describe('a contradiction in the definition of a kind', () => {
     [integer('F.', { minimum: 0.5 }), 'has minimum 0.5; expected a whole number'],
     [text('F.', { minLength: -1 }), 'has minLength -1; expected a whole number of at least 0'],
     [list('F.', text('I.'), { maxItems: 1.5 }), 'has maxItems 1.5; expected a whole number of at least 0'],
-    [oneOf('F.', []), 'is one of no values; expected at least one'],
+    [oneOf('F.', []), 'has an empty list of values; expected at least one value'],
     [oneOf('F.', ['a', 'a']), 'lists "a" twice; expected each value once'],
-    [text('F.', { pattern: '(' }), 'has the pattern (; expected a regular expression'],
-    [text('F.', { pattern: '^(?!x)' }), 'has the pattern ^(?!x); expected none that looks ahead, behind or back'],
+    [text('F.', { pattern: '(' }), 'has the pattern (; expected a valid regular expression'],
+    [
+      text('F.', { pattern: '^(?!x)' }),
+      'has the pattern ^(?!x); expected a pattern without lookahead, lookbehind and backreferences',
+    ],
     [text('F.', { rules: [{ rule: ' ', message: 'm' }] }), 'has a rule without text; expected one in CEL'],
-    [text('F.', { rules: [{ rule: '1 < 2', message: 'm' }] }), 'has the rule 1 < 2; expected one about self'],
+    [text('F.', { rules: [{ rule: '1 < 2', message: 'm' }] }), 'has the rule 1 < 2; expected a rule about self'],
     [text('F.', { rules: [{ rule: 'self > 1', message: '' }] }), 'with the message ""; expected one line of text'],
     [
       record('F.', { a: text('A.') }, { rules: [{ rule: 'has(self.a)', message: 'm', fieldPath: '.b' }] }),
-      'has the rule has(self.a) about .b; expected one of its fields',
+      'has the rule has(self.a) about .b; expected a field of this object',
     ],
-    [required(flag('F.', { default: true })), 'is required and has a default; expected one of them'],
+    [required(flag('F.', { default: true })), 'is required and has a default; remove one of them'],
     [integer('F.', { default: 1.5 }), 'has the default 1.5; expected a whole number'],
     [integer('F.', { default: 0, minimum: 1 }), 'has the default 0; expected at least 1'],
     [intOrString('F.', { minimum: 5, maximum: 3 }), 'has minimum 5 and maximum 3; expected minimum not to be above'],
-    [intOrString('F.', { default: 1.5 }), 'has the default 1.5; expected a whole number or a text'],
+    [intOrString('F.', { default: 1.5 }), 'has the default 1.5; expected a whole number or a string'],
     [intOrString('F.', { default: 0, minimum: 1 }), 'has the default 0; expected at least 1'],
     [intOrString('F.', { default: '5', pattern: '%$' }), 'has the default "5"; expected a match of %$'],
     [integer('F.', { default: 9, maximum: 8 }), 'has the default 9; expected at most 8'],
@@ -63,7 +66,7 @@ describe('a contradiction in the definition of a kind', () => {
 
   it.each<readonly [KindVersion, string]>([
     [{ version: 'V2' }, 'it has the version "V2"; expected a name such as v1beta1'],
-    [{ version: 'v1' }, 'it has the version v1 twice; expected each once'],
+    [{ version: 'v1' }, 'it has the version v1 twice; expected each version once'],
     [
       { version: 'v1beta1', schema: { spec: record('S.', { field: integer('F.') }) } },
       'it serves spec.field as integer in v1beta1 and as string in v1, in which it is stored; expected the same',
@@ -82,7 +85,9 @@ describe('a contradiction in the definition of a kind', () => {
 
   it('is reported when no version or several versions are stored', () => {
     const stored = (version: string) => ({ version, storage: true })
-    expect(() => shopWith(text('F.'), [stored('v2'), stored('v3')])).toThrow('it is stored in v2 and v3; expected one')
+    expect(() => shopWith(text('F.'), [stored('v2'), stored('v3')])).toThrow(
+      'it is stored in v2 and v3; expected exactly one',
+    )
   })
 })
 

@@ -129,7 +129,7 @@ describe('a step with retries', () => {
   })
 
   it('rejects a limit below one run', () => {
-    expect(() => retry({ attempts: 0, delayMs: 1 }, nop)).toThrow('retry has 0 attempts')
+    expect(() => retry({ attempts: 0, delayMs: 1 }, nop)).toThrow('retry: found 0 attempts')
   })
 })
 

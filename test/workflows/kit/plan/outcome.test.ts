@@ -94,8 +94,8 @@ describe('an outcome', () => {
   })
 
   it.each([Number.NaN, Infinity, -Infinity])('rejects a pass in %d ms', (ms) => {
-    expect(() => again(ms)).toThrow(`again has ${ms} ms; expected a finite number`)
-    expect(() => later(ms)).toThrow(`later has ${ms} ms; expected a finite number`)
+    expect(() => again(ms)).toThrow(`again: found ${ms} ms; expected a finite number`)
+    expect(() => later(ms)).toThrow(`later: found ${ms} ms; expected a finite number`)
   })
 
   it('interrupts a sequence exactly when it is neither done nor `later`', () => {

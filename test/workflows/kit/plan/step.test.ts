@@ -23,7 +23,9 @@ describe('a checked plan', () => {
 
   it('is rejected with every repeated name', () => {
     const plan = sequential(step('a'), join(step('b'), step('a')), step('b'), step('c'))
-    expect(() => checkedPlan(plan)).toThrow('steps of the plan share a name: a, b; expected a name of its own for each')
+    expect(() => checkedPlan(plan)).toThrow(
+      'several steps of the plan have the same name: a, b; give each step a different name',
+    )
   })
 
   it('is rejected when a step has no name', () => {

@@ -104,7 +104,7 @@ describe('a job ID', () => {
     'is never %j',
     (value) => {
       expect(isJobID(value)).toBe(false)
-      expect(jobIDProblem(value)).toContain('status.jobID is not a job ID')
+      expect(jobIDProblem(value)).toContain('status.jobID is invalid')
     },
   )
 

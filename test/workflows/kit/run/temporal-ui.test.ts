@@ -116,7 +116,7 @@ describe('a call in level mode', () => {
 
   it('names the piggybacked events', () => {
     const told = ['Created', 'Disrupted by'].map((reason) => ({ event: { type: 'Normal', reason, message: 'm' } }))
-    expect([{ told }, {}, undefined].map(piggybackedEventsText)).toEqual(['; tells Created, Disrupted?by', '', ''])
+    expect([{ told }, {}, undefined].map(piggybackedEventsText)).toEqual(['; emits Created, Disrupted?by', '', ''])
   })
 })
 

@@ -190,7 +190,11 @@ describe('a pass in a test', () => {
     const taken = mapOf('blue', { ownerReferences: [owner] })
     const met = await runPass(shop(), { target: red, state: { own: taken } })
     expect(met.outcome.faults).toEqual([
-      { code: 'OwnedByAnother', message: 'ConfigMap one is owned by Shop other', retryable: false },
+      {
+        code: 'OwnedByAnother',
+        message: 'ConfigMap one: found owner Shop other; expected no owner, or the target',
+        retryable: false,
+      },
     ])
     const goose = action<Pass>('goose', async ({ act }) => {
       await act.apply({ apiVersion: 'v1', kind: 'Goose', metadata: { name: 'a' } })
@@ -220,8 +224,8 @@ describe('a pass in a test', () => {
     const closed = { code: 'Closed', message: 'no market', retryable: true }
     const failed = await runPass(shopOfQuotes, { target: red, calls, fails: { call: closed } })
     expect(failed.outcome.faults).toEqual([closed])
-    await expect(runPass(shopOfQuotes, { target: red })).rejects.toThrow('expected an answer for it in `calls`')
-    await expect(runPass(shop(priced), { target: red, calls })).rejects.toThrow('activities that are not its own')
+    await expect(runPass(shopOfQuotes, { target: red })).rejects.toThrow('add one to `calls`')
+    await expect(runPass(shop(priced), { target: red, calls })).rejects.toThrow('activities that it does not declare')
   })
 
   it('throws the fault of an unreadable state where a step reads it', async () => {

@@ -52,11 +52,9 @@ describe('an invalid job ID in the status of an item', () => {
   const status = { ...idle, jobID: 'no/job ID' }
 
   it('wakes the item once, without a job, if Pawl deploys the item', () => {
-    expect(asked({ spec, metadata: guarded, status })).toEqual(['start self: status.jobID is not a job ID'])
-    expect(asked({ spec, metadata: guarded, status }, { previous: { status } })).toMatch(
-      /^status.jobID is not a job ID;/,
-    )
-    expect(asked({ spec: theirs, metadata: guarded, status })).toMatch(/^status.jobID is not a job ID;/)
+    expect(asked({ spec, metadata: guarded, status })).toEqual(['start self: status.jobID is invalid'])
+    expect(asked({ spec, metadata: guarded, status }, { previous: { status } })).toMatch(/^status.jobID is invalid;/)
+    expect(asked({ spec: theirs, metadata: guarded, status })).toMatch(/^status.jobID is invalid;/)
     expect(deployItemRun({ spec, metadata: guarded, status }, true)).toEqual({ none: 'deploy item is idle' })
   })
 })

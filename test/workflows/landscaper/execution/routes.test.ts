@@ -130,7 +130,7 @@ describe('an Execution that is seen for the first time', () => {
 
 describe('an invalid status.jobID', () => {
   const junk = { jobID: 'no/job ID', jobIDFinished: 'job', phase: 'Progressing' }
-  const reason = 'status.jobID is not a job ID'
+  const reason = 'status.jobID is invalid'
 
   it('starts no job, and wakes the object once', () => {
     const guarded = { metadata: { finalizers: [FINALIZER] }, status: junk }

@@ -42,7 +42,7 @@ export function dnsProblems(dns: JsonFields, at: string): readonly Problem[] {
       const isAgain = names.indexOf(names[index] ?? '') < index
       return [
         ...(isAgain
-          ? [{ field, found: `${formatValue(one['hostname'])} again`, expected: 'each hostname and type once' }]
+          ? [{ field, found: `${formatValue(one['hostname'])} again`, expected: 'each hostname and type only once' }]
           : []),
         ...recordProblems(one, field),
       ]

@@ -42,7 +42,9 @@ export function networkProblems(network: JsonFields, at: string): readonly Probl
 export function networkWarnings(spec: unknown, at: string): readonly string[] {
   const http = fieldsOf(fieldsOf(fieldsOf(spec)['network'])['http'])
   if (listOf(http['methods']).length + listOf(http['paths']).length === 0) return []
-  return [`${at}.network.http: requests are not told apart by HTTP method or path, so the network is never injected`]
+  return [
+    `${at}.network.http: Pawl cannot select requests by HTTP method or path, so the network disruption is never injected`,
+  ]
 }
 
 /**
@@ -60,7 +62,7 @@ export function filterProblems(network: JsonFields, at: string, cloudRanges: num
   return [
     {
       field: at,
-      found: `hosts, Services and services of clouds of ${count} filters`,
+      found: `hosts, Services and services of clouds with ${count} addresses`,
       expected: `at most ${MAX_FILTERS}`,
     },
   ]
@@ -79,7 +81,7 @@ function hostProblems(host: JsonFields, at: string): readonly Problem[] {
   const hasPort = has(host, 'port') && host['port'] !== 0
   return [
     ...(hasValue(host, 'flow') && !hasValue(host, 'host') && !hasPort
-      ? [{ field: at, found: 'flow without host and port', expected: 'a host or a port with flow' }]
+      ? [{ field: at, found: 'flow without host and port', expected: 'a host or a port in addition to flow' }]
       : []),
     ...(/[;\s]/.test(textOf(host['host']))
       ? [{ field: `${at}.host`, found: formatValue(host['host']), expected: 'a hostname, an address or 10.0.0.0/8' }]

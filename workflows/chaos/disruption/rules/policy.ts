@@ -45,13 +45,13 @@ export function policyProblems(policy: AdmissionPolicy, { object, groups, nowMs 
   const spec = fieldsOf(given)
   return [
     ...(controller.deleteOnly
-      ? [{ field: '', found: 'a new Disruption', expected: 'none: only deletions are carried out' }]
+      ? [{ field: '', found: 'a new Disruption', expected: 'only deletions (controller.deleteOnly is true)' }]
       : []),
     ...userGroupProblems(controller.safeMode.permittedUserGroups, groups),
     ...nameProblems(fieldsOf(metadata)),
     ...environmentProblems(controller.safeMode.environment, fieldsOf(metadata)),
     ...(spec['onInit'] === true && !handler.enabled
-      ? [{ field: 'spec.onInit', found: 'true', expected: 'false: the init container is not enabled' }]
+      ? [{ field: 'spec.onInit', found: 'true', expected: 'false, because handler.enabled is false' }]
       : []),
     ...pastTriggerProblems(spec, 'spec', nowMs),
     ...maxDurationProblems(spec, controller),
@@ -63,8 +63,8 @@ export function policyProblems(policy: AdmissionPolicy, { object, groups, nowMs 
 /** Checks the groups of the creating user. @param permitted empty: all users. */
 export function userGroupProblems(permitted: readonly string[], groups: readonly string[]): readonly Problem[] {
   if (permitted.length === 0 || groups.some((group) => permitted.includes(group))) return []
-  const found = `a user of ${groups.length === 0 ? 'no group' : `the groups ${groups.join(', ')}`}`
-  return [{ field: '', found, expected: `one of ${permitted.join(', ')}` }]
+  const found = `a user ${groups.length === 0 ? 'without groups' : `of the groups ${groups.join(', ')}`}`
+  return [{ field: '', found, expected: `a user of one of the groups ${permitted.join(', ')}` }]
 }
 
 /** @param environment the environment of this cluster; empty: environments are not compared. */
@@ -80,7 +80,7 @@ export function nameProblems(metadata: JsonFields): readonly Problem[] {
   const name = textOf(metadata['name'])
   if (isLabelValue(name)) return []
   return [
-    { field: 'metadata.name', found: formatValue(name), expected: 'a name that may be a label: at most 63 characters' },
+    { field: 'metadata.name', found: formatValue(name), expected: 'a valid label value of at most 63 characters' },
   ]
 }
 
@@ -95,7 +95,11 @@ function maxDurationProblems(
 
 function disabledProblems(spec: JsonFields, disabled: readonly string[]): readonly Problem[] {
   return INJECTOR_KINDS.filter(({ field, name }) => has(spec, field) && disabled.includes(name)).map(
-    ({ field, name }) => ({ field: `spec.${field}`, found: name, expected: 'a kind that is not disabled' }),
+    ({ field, name }) => ({
+      field: `spec.${field}`,
+      found: name,
+      expected: 'another kind, because the operators have disabled this kind',
+    }),
   )
 }
 
@@ -106,8 +110,8 @@ export function changeProblems(before: unknown, after: unknown): readonly Proble
   const [old, now] = [fieldsOf(before), fieldsOf(after)]
   const changed = changedFields(old['spec'], now['spec'])
   const isStatic = fieldsOf(old['spec'])['staticTargeting'] === true
-  const expected = isStatic ? 'the spec as it was created' : 'the spec as it was created, but for count'
-  return changed.length > 0 ? [{ field: 'spec', found: `another ${changed.join(', ')}`, expected }] : []
+  const expected = isStatic ? 'the spec of the creation' : 'the spec of the creation, except for count'
+  return changed.length > 0 ? [{ field: 'spec', found: `changed ${changed.join(', ')}`, expected }] : []
 }
 
 /** A user must not remove the finalizer while chaos pods exist. @param chaosPods their names. */
@@ -116,8 +120,8 @@ export function finalizerProblems(before: unknown, after: unknown, chaosPods: re
     listOf(fieldsOf(fieldsOf(one)['metadata'])['finalizers']).includes(FINALIZER),
   )
   if (had !== true || has === true || chaosPods.length === 0) return []
-  const expected = `${FINALIZER} while there are chaos pods: ${chaosPods.join(', ')}`
-  return [{ field: 'metadata.finalizers', found: 'a finalizer taken off', expected }]
+  const expected = `${FINALIZER} while these chaos pods exist: ${chaosPods.join(', ')}`
+  return [{ field: 'metadata.finalizers', found: 'a removed finalizer', expected }]
 }
 
 /**
@@ -132,6 +136,6 @@ export function stopProblems(places: readonly NamespaceView[]): readonly Problem
       0,
       1000,
     )
-    return [{ field: '', found, expected: 'a new Disruption when it is lifted' }]
+    return [{ field: '', found, expected: 'a new Disruption after pawl chaos resume' }]
   })
 }

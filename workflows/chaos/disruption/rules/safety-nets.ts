@@ -47,10 +47,16 @@ export function forbiddenNodeProblems(
   if (!enable) return []
   return [
     ...(!allowNodeFailure && has(spec, 'nodeFailure')
-      ? [{ field: 'spec.nodeFailure', found: 'a failure of a node', expected: 'none: safe mode does not allow it' }]
+      ? [
+          {
+            field: 'spec.nodeFailure',
+            found: 'nodeFailure',
+            expected: 'another kind, because safe mode forbids node failures',
+          },
+        ]
       : []),
     ...(!allowNodeLevel && spec['level'] === 'node'
-      ? [{ field: 'spec.level', found: 'node', expected: 'pod: safe mode does not allow nodes' }]
+      ? [{ field: 'spec.level', found: 'node', expected: 'pod, because safe mode forbids nodes' }]
       : []),
   ]
 }
@@ -72,7 +78,7 @@ function countProblems(unsafe: JsonFields, safeMode: SafeMode, population: Popul
 
 function tooManyProblems(targets: number, all: number, percent: number, where: string): readonly Problem[] {
   if (targets * 100 <= percent * all) return []
-  const expected = `at most ${percent} percent, or unsafeMode.disableCountTooLarge`
+  const expected = `at most ${percent} percent, or unsafeMode.disableCountTooLarge: true`
   return [{ field: 'spec.count', found: `${targets} of ${all} ${where}`, expected }]
 }
 
@@ -81,13 +87,13 @@ function wholeNetworkProblems(spec: JsonFields): readonly Problem[] {
   const network = fieldsOf(spec['network'])
   const cloud = Object.values(fieldsOf(network['cloud'])).flatMap(listOf)
   if (listOf(network['hosts']).length + listOf(network['services']).length + cloud.length > 0) return []
-  const expected = 'some of them, or unsafeMode.disableNeitherHostNorPort'
+  const expected = 'hosts or services, or unsafeMode.disableNeitherHostNorPort: true'
   return [{ field: 'spec.network', found: 'neither hosts nor services', expected }]
 }
 
 function rootDiskProblems(spec: JsonFields): readonly Problem[] {
   const paths = listOf(fieldsOf(spec['diskFailure'])['paths'])
   if (spec['level'] !== 'node' || !paths.some((path) => /^\/+$/.test(textOf(path).trim()))) return []
-  const expected = 'a path below, or unsafeMode.allowRootDiskFailure'
-  return [{ field: 'spec.diskFailure.paths', found: 'the root of nodes', expected }]
+  const expected = 'a path below /, or unsafeMode.allowRootDiskFailure: true'
+  return [{ field: 'spec.diskFailure.paths', found: 'the root folder of a node', expected }]
 }

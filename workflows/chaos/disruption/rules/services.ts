@@ -23,15 +23,15 @@ export function namedServices(spec: JsonFields): readonly NamedService[] {
 /** @param found the Service; undefined if it does not exist. */
 export function serviceProblems({ field, namespace, name, ports }: NamedService, found: unknown): readonly Problem[] {
   const called = `Service ${namespace}/${name}`
-  if (found === undefined) return [{ field, found: `no ${called}`, expected: 'one that is there' }]
+  if (found === undefined) return [{ field, found: `no ${called}`, expected: 'an existing Service' }]
   const { type = 'ClusterIP', ports: own } = fieldsOf(fieldsOf(found)['spec'])
   if (type !== 'ClusterIP')
-    return [{ field, found: `${called} of type ${formatValue(type)}`, expected: 'one of type ClusterIP' }]
+    return [{ field, found: `${called} of type ${formatValue(type)}`, expected: 'a Service of type ClusterIP' }]
   return ports.flatMap((port, index) => {
     const count = listOf(own).filter((one) => isPort(fieldsOf(port), fieldsOf(one))).length
     if (count === 1) return []
-    const found = `${formatValue(port)}, which is ${count} ports of ${called}`
-    return [{ field: `${field}.ports[${index}]`, found, expected: 'name and port of one of them' }]
+    const found = `${formatValue(port)}, which matches ${count} ports of ${called}`
+    return [{ field: `${field}.ports[${index}]`, found, expected: 'the name and the number of one port' }]
   })
 }
 

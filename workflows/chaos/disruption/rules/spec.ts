@@ -66,7 +66,7 @@ export function specProblems(
 
 /** All problems as one text for users, each with its field: `Spec: Network: spec.network: found no effect, …`. */
 export function specProblemsText(problems: readonly Problem[]): string {
-  return problems.map((problem) => `${prefixOf(problem)}${problemText(problem)}`).join('; ')
+  return problems.map((problem) => `${prefixOf(problem)}${problemText(problem)}`).join(' | ')
 }
 
 function prefixOf({ field }: Problem): string {
@@ -120,7 +120,7 @@ function onInitProblems(
       .map((kind) => ({
         field: `${at}.${kind}`,
         found: 'onInit',
-        expected: `with onInit only ${ON_INIT_KINDS.join(', ')}`,
+        expected: `only ${ON_INIT_KINDS.join(', ')} with onInit`,
       })),
     ...(isNode ? [{ field: `${at}.level`, found: 'node', expected: 'pod with onInit' }] : []),
     ...(containers ? [containersWith('onInit', at)] : []),
@@ -134,11 +134,11 @@ function containerProblems(kinds: readonly InjectorKindField[], at: string): rea
 function pulseProblems(kinds: readonly InjectorKindField[], at: string): readonly Problem[] {
   return kinds
     .filter((kind) => isOneOf(kind, EXCLUSIVE_KINDS))
-    .map((kind) => ({ field: `${at}.pulse`, found: kind, expected: `none beside ${kind}, which is done once` }))
+    .map((kind) => ({ field: `${at}.pulse`, found: kind, expected: `no pulse with ${kind}, which happens once` }))
 }
 
 function containersWith(other: string, at: string): Problem {
-  return { field: `${at}.containers`, found: `some, and ${other}`, expected: `none with ${other}` }
+  return { field: `${at}.containers`, found: `containers and ${other}`, expected: `no containers with ${other}` }
 }
 
 function isOneOf(kind: InjectorKindField, kinds: readonly InjectorKindField[]): boolean {

@@ -57,10 +57,14 @@ function operatorProblems(operator: string, count: number, at: string): readonly
   switch (operator) {
     case 'In':
     case 'NotIn':
-      return count > 0 ? [] : [{ field: `${at}.values`, found: 'none', expected: `at least one beside ${operator}` }]
+      return count > 0
+        ? []
+        : [{ field: `${at}.values`, found: 'no values', expected: `at least one value with ${operator}` }]
     case 'Exists':
     case 'DoesNotExist':
-      return count === 0 ? [] : [{ field: `${at}.values`, found: `${count}`, expected: `none beside ${operator}` }]
+      return count === 0
+        ? []
+        : [{ field: `${at}.values`, found: `${count} values`, expected: `no values with ${operator}` }]
     default:
       return [{ field: `${at}.operator`, found: formatValue(operator), expected: 'In, NotIn, Exists or DoesNotExist' }]
   }

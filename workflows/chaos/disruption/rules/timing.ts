@@ -25,7 +25,7 @@ export function pastTriggerProblems(spec: JsonFields, at: string, nowMs: number)
     const notBefore = fieldsOf(trigger)['notBefore']
     const ms = timestampMs(notBefore)
     if (ms === undefined || ms >= nowMs) return []
-    return [{ field: `${at}.triggers.${name}.notBefore`, found: formatValue(notBefore), expected: 'a time to come' }]
+    return [{ field: `${at}.triggers.${name}.notBefore`, found: formatValue(notBefore), expected: 'a future time' }]
   })
 }
 
@@ -59,7 +59,15 @@ function triggerProblems(trigger: JsonFields, at: string): readonly Problem[] {
     ...(hasValue(trigger, 'notBefore') && hasValue(trigger, 'offset')
       ? [{ field: at, found: 'notBefore and offset', expected: 'one of them' }]
       : []),
-    ...(isTime ? [] : [{ field: `${at}.notBefore`, found: formatValue(notBefore), expected: 'a time of RFC 3339' }]),
+    ...(isTime
+      ? []
+      : [
+          {
+            field: `${at}.notBefore`,
+            found: formatValue(notBefore),
+            expected: 'a time in RFC 3339 format, such as 2026-01-31T12:00:00Z',
+          },
+        ]),
     ...durationProblems(trigger, 'offset', at, '0 or more'),
   ]
 }

@@ -92,13 +92,13 @@ export function networkRefusals({ spec, common, facts }: NetworkRequest): readon
   )
   return [
     ...(spec.methods.length > 0 || spec.paths.length > 0
-      ? ['requests are not told apart by HTTP method or path: that needs an eBPF classifier']
+      ? ['requests cannot be selected by HTTP method or path, because that needs an eBPF classifier']
       : []),
     ...sixes.map((host) => `host ${host} is an IPv6 address; only IPv4 is disrupted`),
     ...unresolved.map((host) => `host ${host} has no IPv4 address`),
     ...(disruptedInterfaces(facts.interfaces, common.level).length === 0
       ? [
-          `none of the interfaces ${facts.interfaces.map(({ name }) => name).join(', ') || '(none)'} is one that is disrupted; expected eth*, ens*, eno*, enp* or enx*`,
+          `found the interfaces ${facts.interfaces.map(({ name }) => name).join(', ') || '(none)'}; expected at least one of eth*, ens*, eno*, enp* or enx*`,
         ]
       : []),
   ]

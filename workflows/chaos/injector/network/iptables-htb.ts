@@ -76,7 +76,7 @@ function refusals(ask: NetworkRequest): readonly string[] {
 
 function tooMany(ask: NetworkRequest): readonly string[] {
   const count = filterGroups(ask).reduce((sum, { filters }) => sum + filters.length, 0)
-  return count > MAX_FILTERS ? [`the disruption needs ${count} filters; at most ${MAX_FILTERS} are placed`] : []
+  return count > MAX_FILTERS ? [`the disruption needs ${count} filters; expected at most ${MAX_FILTERS}`] : []
 }
 
 /** The chain for iptables-restore, which empties a chain that the input declares. */

@@ -70,7 +70,7 @@ export function disruptedInterfaces(
 /** One reason to refuse for each interface with a root queueing discipline. */
 export function shapedProblems(interfaces: readonly NetworkInterface[]): readonly string[] {
   return interfaces.flatMap(({ name, rootQdisc }) =>
-    rootQdisc === undefined ? [] : [`the bandwidth of ${name} is shaped already, by ${rootQdisc}`],
+    rootQdisc === undefined ? [] : [`the interface ${name} already has the queueing discipline ${rootQdisc}`],
   )
 }
 

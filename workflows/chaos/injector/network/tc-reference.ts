@@ -49,7 +49,7 @@ export function planReference(ask: NetworkRequest): ReferencePlan | Unsupported 
     ...networkRefusals(ask),
     // The undo removes the root, even if another program has set it.
     ...shapedProblems(disruptedInterfaces(facts.interfaces, common.level)),
-    ...(count > MAX_FILTERS ? [`the disruption needs ${count} filters; at most ${MAX_FILTERS} are placed`] : []),
+    ...(count > MAX_FILTERS ? [`the disruption needs ${count} filters; expected at most ${MAX_FILTERS}`] : []),
   ]
   if (refused.length > 0) return { unsupported: refused }
   const interfaces = disruptedInterfaces(facts.interfaces, common.level)
@@ -84,7 +84,7 @@ export function updateReference(
   const newGroups = filterGroups(ask)
   const count = newGroups.reduce((sum, { filters }) => sum + filters.length, 0)
   if (count > MAX_FILTERS)
-    return { unsupported: [`the disruption needs ${count} filters; at most ${MAX_FILTERS} are placed`] }
+    return { unsupported: [`the disruption needs ${count} filters; expected at most ${MAX_FILTERS}`] }
   const changed = newGroups.map((group, index) => !isSame(group, before.groups[index]))
   const firstPassing = newGroups.findIndex(({ passes }, index) => passes && changed[index] === true)
   // T3: the following groups need higher priorities.

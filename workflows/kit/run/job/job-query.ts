@@ -42,49 +42,49 @@ interface Rule extends JobQueryProblem {
 const RULES: readonly Rule[] = [
   {
     isBroken: ({ owned }) => owned === 'label',
-    text: 'found owned by label; expected it in mode level only',
+    text: "found 'owned' by label; mode job does not support it, use mode level",
     selector: 'owned',
   },
   {
     isBroken: ({ owned }) => owned !== true,
-    text: 'found no owned; expected it: a run reads what its subject owns',
+    text: "'owned' is missing; add it, because mode job reads only objects that the target owns",
     selector: undefined,
   },
   {
     isBroken: ({ namespace }) => namespace !== undefined,
-    text: 'found a namespace; expected none: what a subject owns is in its own',
+    text: "found 'namespace'; remove it, because owned objects are in the namespace of the target",
     selector: 'namespace',
   },
   {
     isBroken: ({ fields, controller }) => fields !== undefined || controller !== undefined,
-    text: 'found a selector by fields; expected name or labels',
+    text: 'found a field selector; expected name or labels',
     selector: 'fields/',
   },
   ...(
     ['namespacesFrom', 'namesFrom', 'labelsFrom', 'fieldsFrom', 'onlyIf', 'lazy', 'quiet', 'pick', 'view'] as const
   ).map((selector) => ({
     isBroken: (query: AskedQuery) => query[selector] !== undefined,
-    text: `found ${selector}; expected it in mode level only`,
+    text: `found '${selector}'; mode job does not support it, use mode level`,
     selector,
   })),
   {
     isBroken: ({ fresh }) => fresh === true,
-    text: 'found fresh; expected it in mode level only',
+    text: "found 'fresh'; mode job does not support it, use mode level",
     selector: 'fresh',
   },
   {
     isBroken: ({ many, name }) => many === true && name !== undefined,
-    text: 'found a name for a list; expected labels, or a single state',
+    text: "found 'name' for a list; expected labels, or a single object",
     selector: 'name',
   },
   {
     isBroken: ({ many, name }) => many !== true && name === undefined,
-    text: 'found no name for a single object; expected one, or a list',
+    text: "'name' is missing for a single object; add it, or declare a list",
     selector: undefined,
   },
   {
     isBroken: ({ name, labels = {} }) => name !== undefined && Object.keys(labels).length > 0,
-    text: 'found labels beside a name; expected one of them',
+    text: 'found labels and name; expected one of them',
     selector: 'labels/',
   },
 ]

@@ -84,7 +84,7 @@ function startPhases<State extends JobState, Act>(
 function unknownPhase<Pass>(plan: JobPlan<Pass>, name: string): Fault {
   return {
     code: 'UnknownPhase',
-    message: `status.phase is "${name}"; expected one of ${Object.keys(plan.phases).join(', ')}`,
+    message: `status.phase: found "${name}"; expected one of ${Object.keys(plan.phases).join(', ')}`,
     retryable: false,
   }
 }

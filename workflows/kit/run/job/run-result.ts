@@ -34,7 +34,7 @@ export function failedPhases({ phases, failed }: Pick<JobPlan<never>, 'phases' |
 }
 
 function takenOver(jobID: string, found: string | undefined): string {
-  if (found === jobID) return `job ${jobID} was taken over while it ran`
+  if (found === jobID) return `another run continues job ${jobID}`
   return found === undefined ? 'the object has no job any more' : `the object has another job: ${found}`
 }
 

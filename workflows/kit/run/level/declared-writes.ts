@@ -42,20 +42,25 @@ export function writtenKinds(name: string, writes: readonly DeclaredWrite[]): re
   const all = writes.map((write): WrittenKind => {
     const { kind, namespaces, verbs } = typeof write === 'string' ? { ...EVERYTHING, kind: write } : write
     if (!KIND.test(kind))
-      throw new Error(`controller ${name}: \`writes\` has "${kind}", expected group/version/Kind, or v1/Kind`)
+      throw new Error(
+        `controller ${name}: \`writes\`: found "${kind}"; expected group/version/Kind, such as apps/v1/Deployment or v1/Secret`,
+      )
     if (namespaces?.length === 0)
       throw new Error(
-        `controller ${name}: \`writes\` has no namespaces for ${kind}, expected at least one, or no field`,
+        `controller ${name}: \`writes\` has an empty list of namespaces for ${kind}; add a namespace, or remove the field`,
       )
     const wrong = namespaces?.find((namespace) => !NAMESPACE.test(namespace) && !isTemplate(namespace))
     if (wrong !== undefined)
-      throw new Error(`controller ${name}: \`writes\` has namespace "${wrong}" for ${kind}, expected a name of one`)
+      throw new Error(`controller ${name}: \`writes\` has the namespace "${wrong}" for ${kind}; expected a valid name`)
     if (verbs?.length === 0)
-      throw new Error(`controller ${name}: \`writes\` has no verbs for ${kind}, expected at least one, or no field`)
+      throw new Error(
+        `controller ${name}: \`writes\` has an empty list of verbs for ${kind}; add a verb, or remove the field`,
+      )
     return { kind, namespaces: namespaces ?? [], ...(verbs !== undefined && { verbs }) }
   })
   const twice = all.find(({ kind }, index) => all.findIndex((one) => one.kind === kind) < index)
-  if (twice !== undefined) throw new Error(`controller ${name}: \`writes\` has ${twice.kind} twice, expected it once`)
+  if (twice !== undefined)
+    throw new Error(`controller ${name}: \`writes\` has ${twice.kind} twice; expected each kind once`)
   return all
 }
 

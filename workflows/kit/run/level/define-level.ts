@@ -34,10 +34,13 @@ export interface LevelTarget extends LevelResource {
 /** The part of a target's kind that is sent with every call. */
 export type SentTarget = Pick<LevelTarget, keyof LevelResource | 'statusSubresource'>
 
+/** The input of `defineLevel`. */
 export interface LevelDefinition<State, Target> {
   /** Name of the controller and its workflow type; its field manager is `pawl-<name>`. Starts with a small letter, then letters and digits. */
   readonly name: string
+  /** The kind that it reconciles. */
   readonly target: LevelTarget
+  /** The objects that a pass observes, by name of the state; usually generated from a document. */
   readonly queries: Readonly<Record<keyof State & string, StateQuery>>
   /** The plan of a pass while the object exists. */
   readonly plan: Step<LevelPass<State, Target>>
@@ -46,6 +49,7 @@ export interface LevelDefinition<State, Target> {
    * `target.projection`, for the object before and after the event. Pure. Default: all objects.
    */
   readonly predicate?: (object: Projection) => boolean
+  /** Functions that run around every step of the plans. */
   readonly hooks?: StepHooks<LevelPass<State, Target>>
   /** Keeps an object with a deletionTimestamp until `onDelete` is done; added before the first pass. `domain/name`. */
   readonly finalizer?: string
@@ -63,7 +67,7 @@ export interface LevelDefinition<State, Target> {
   readonly plurals?: Readonly<Record<string, string>>
   /** Cluster-scoped kinds outside of Kubernetes, `example.com/v1/Gadget`. */
   readonly withoutNamespace?: readonly string[]
-  /** Kinds that actions write besides the target: `['v1/ConfigMap', { kind: 'apps/v1/Deployment', namespaces: ['x'] }]`. Roles derive from them. */
+  /** Kinds that actions write besides the target: `['v1/ConfigMap', { kind: 'apps/v1/Deployment', namespaces: ['x'] }]`. Roles derive from them; actions then write nothing else. */
   readonly writes?: readonly DeclaredWrite[]
   /** The source of its Events in `kubectl describe`. Default: its field manager. */
   readonly eventSource?: string
@@ -115,12 +119,14 @@ const DOTTED_FINALIZER = /^[a-z0-9-]+(?:\.[a-z0-9-]+){2,}$/
 export function defineLevel<State, Target>(definition: LevelDefinition<State, Target>): LevelController<State, Target> {
   const { name, target, queries, finalizer, onDelete, onGone, plurals = {}, withoutNamespace = [] } = definition
   if (!NAME.test(name))
-    throw new Error(`controller "${name}": expected a name of letters and digits that begins with a small letter`)
+    throw new Error(
+      `controller "${name}": the name is invalid; expected letters and digits, with a lower-case letter first`,
+    )
   if (finalizer !== undefined) checkFinalizer(name, finalizer, target)
   for (const [field, step] of Object.entries({ onDelete, onGone }))
     if (step !== undefined && finalizer === undefined)
       throw new Error(
-        `controller ${name}: found ${field} without finalizer, expected both: nothing would hold the object`,
+        `controller ${name}: found ${field} without finalizer; add a finalizer, because without it the object disappears before the clean-up`,
       )
   if (definition.settings !== undefined) checkSettings(name, definition.settings)
   const controller: LevelController<State, Target> = {
@@ -148,15 +154,17 @@ export function defineLevel<State, Target>(definition: LevelDefinition<State, Ta
 
 function checkFinalizer(name: string, finalizer: string, { isReadOnly }: LevelTarget): void {
   if (isReadOnly === true)
-    throw new Error(`controller ${name}: found finalizer "${finalizer}", expected none: its target is read only`)
+    throw new Error(`controller ${name}: found finalizer "${finalizer}"; remove it, because the target is read-only`)
   if (!FINALIZER_NAME.test(finalizer) && !DOTTED_FINALIZER.test(finalizer))
-    throw new Error(`controller ${name}: finalizer is "${finalizer}", expected domain/name`)
+    throw new Error(
+      `controller ${name}: finalizer: found "${finalizer}"; expected domain/name, such as example.com/clean-up`,
+    )
 }
 
 function checkPlace(controller: LevelController, { kind, namespaces }: WrittenKind): void {
   if (resourceOf(controller, kind).withoutNamespace !== true || namespaces.length === 0) return
   throw new Error(
-    `controller ${controller.name}: \`writes\` has namespaces for ${kind}, expected none: its objects are in no namespace`,
+    `controller ${controller.name}: \`writes\` has namespaces for ${kind}; remove them, because the kind is cluster-scoped`,
   )
 }
 
@@ -176,7 +184,7 @@ export function resourceOf(
   const given = Object.hasOwn(plurals, kindName) ? plurals[kindName] : undefined
   const plural = given ?? own ?? kubernetesPlural(apiVersion, kind)
   if (plural === undefined)
-    throw new Error(`controller ${name}: the plural of kind ${kindName} is not known; expected it in \`plurals\``)
+    throw new Error(`controller ${name}: the plural of kind ${kindName} is unknown; add it to \`plurals\``)
   const isGlobal =
     withoutNamespace.includes(kindName) ||
     isWithoutNamespace(apiVersion, kind) ||

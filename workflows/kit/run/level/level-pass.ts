@@ -17,23 +17,30 @@ export interface JsonObject {
   readonly [field: string]: unknown
 }
 
+/** The pass of an action: the object, its states, and the calls that the action may make. */
 export interface LevelPass<State, Target> {
+  /** Names and uid of the object. */
   readonly subject: Subject
+  /** The run and the number of the pass. */
   readonly by: By
   /** The object as observed at the start of the pass, with the changes that `save` has written. */
   readonly target: Target
-  /** The results of the queries at the start of the pass. */
+  /**
+   * The results of the queries at the start of the pass: a list, one object, or undefined. When a state cannot be read (no permission, missing kind,
+   * two objects instead of one, too large), the actions and conditions that use it report the fault; other actions and a deletion continue.
+   */
   readonly state: State
   /** Reads one state again: for `fresh` and `lazy` states, and after writes. `narrowed` reads a part of a list. */
   refresh<Name extends keyof State>(name: Name, narrowed?: Narrowed): Promise<State[Name]>
+  /** The writes of the action. */
   readonly act: LevelActs
   /** The controller's own activities: `await pass.call(quotes).fetchQuote({ symbol })`. A failed call is a fault of the action. */
   readonly call: <Calls extends object>(activities: OwnActivities<Calls>) => Calls
-  /** The time of the pass: the same for all of its actions and in every replay. */
+  /** The time of the pass: the same for all of its actions and in every replay. `new Date()` is also deterministic, but advances during a pass. */
   readonly now: Date
   /**
-   * The latest time by the clocks of Temporal, the database and the worker's machine, for limits that must hold although clocks are wrong or set
-   * (latest-time.ts). It never decreases within a run. Use `now` for everything else.
+   * The latest time by the clocks of Temporal, the database and the worker's machine, for limits that must hold although clocks are wrong or set.
+   * It never decreases within a run. Use `now` for everything else.
    */
   readonly latest: Date
   /** Writes to the worker's log, with object and action; not in replays. */
@@ -54,6 +61,7 @@ export interface WantedObject {
   readonly [field: string]: unknown
 }
 
+/** Metadata of an object to apply; null removes a label or an annotation. */
 export interface WantedMeta {
   readonly name: string
   /** Default: the target's namespace. Other namespaces must be declared (`writes`). */
@@ -101,11 +109,13 @@ export type ObjectPatch = Readonly<Record<string, unknown>> & {
  */
 export type Ownership = 'target' | 'label' | 'none'
 
+/** Options of `create`. */
 export interface CreateOptions {
   /** Default: `target` where an owner reference is possible, `label` in another namespace or for cluster-scoped kinds. */
   readonly owner?: Ownership
 }
 
+/** Options of `apply`. */
 export interface ApplyOptions extends CreateOptions {
   /** Take over an existing object without owner. Default: such an object is a fault. */
   readonly adopt?: boolean
@@ -113,6 +123,7 @@ export interface ApplyOptions extends CreateOptions {
   readonly expected?: ObservedObject | undefined
 }
 
+/** Options of `patch`. */
 export interface PatchOptions {
   /** Write only if the object has the observed version; otherwise the fault `Changed`. Default: the observed uid is enough. */
   readonly fenced?: boolean

@@ -155,6 +155,8 @@ function checkOptions(name: string, options: CallOptions): void {
     const value = given.get(field)
     if (value === undefined && field !== 'timeoutMs') continue
     if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < least)
-      throw new Error(`activity ${name}: ${field} is ${String(value)}, expected a whole number of at least ${least}`)
+      throw new Error(
+        `activity ${name}: ${field}: found ${String(value)}; expected a whole number of at least ${least}`,
+      )
   }
 }

@@ -25,54 +25,59 @@ import type { JsonValue } from '../../kind/schema.ts'
  */
 export type QueryTemplate = string
 
+/** Selects the objects of a state. */
 export interface StateQuery {
   /** `group/version/Kind`; `v1/Kind` in Kubernetes' core group. */
   readonly kind: string
-  /** The state is a list (Q2). */
+  /** The state is a list (Q2). Default: one object or undefined. */
   readonly many?: true
   /** Selects the object of this name, if the other selectors select it too. */
   readonly name?: QueryTemplate
-  /** `*`: all namespaces. */
+  /** Default: the target's namespace. `*`: all namespaces. */
   readonly namespace?: QueryTemplate
   /** Path of a list of namespaces in the target, `spec.namespaces`, or of one namespace. */
   readonly namespacesFrom?: string
-  /** Path of a list of object names in the target; each is read in each namespace. */
+  /** Path of a list of object names in the target, or of one name; each is read in each namespace. */
   readonly namesFrom?: string
   /**
-   * Path of a label selector in the target, `spec.selector`: a map of labels, a LabelSelector, or a list of matchExpressions. An object must match
-   * all of
-   * several selectors (Q4).
+   * Path of a label selector in the target, `spec.selector`: a map of labels, a LabelSelector, or a list of matchExpressions. A missing or empty
+   * selector selects nothing. Of a list of paths, all non-empty selectors must match, and at least one must exist (Q4).
    */
   readonly labelsFrom?: string | readonly string[]
   /** Selects something only if the target has one of these texts at each path; booleans count as `true` and `false`, a missing field as ''. */
   readonly onlyIf?: Readonly<Record<string, readonly string[]>>
+  /** Labels that the objects must have, such as `{ app: 'web' }`. */
   readonly labels?: Readonly<Record<string, QueryTemplate>>
-  /** Field selector of the API server, without a leading dot; `{ 'source!': 'kubelet' }` selects other values. */
+  /** Field selector of the API server, without a leading dot; `{ 'source!': 'kubelet' }` selects all other values. */
   readonly fields?: Readonly<Record<string, QueryTemplate>>
   /**
    * Field to the path of a list of its values in the target: `{ 'involvedObject.name': 'status.targets' }`. Each value is a request with a field
-   * selector of
-   * the API server. The fields must be immutable.
+   * selector of the API server. The fields must be immutable.
    */
   readonly fieldsFrom?: Readonly<Record<string, string>>
   /** The name of the controlling owner; not a field selector, compared after reading. RFC: `fields/.metadata.controller`. */
   readonly controller?: QueryTemplate
-  /** Q3. */
+  /**
+   * Only objects that the target owns (Q3). `true`: by controlling owner reference. `label`: by label, in its own namespace or in the namespaces of
+   * `writes`. A list omits other objects; a single state that is not owned is a fault.
+   */
   readonly owned?: true | 'label'
-  /** Fields that reach the pass, such as `status.phase`, besides those that identify an object. Default: all. */
+  /** Fields that reach the pass, such as `status.phase` or `metadata.labels.KEY`, besides those that identify an object. Default: all. */
   readonly pick?: readonly string[]
-  /** A pure function that the activity applies to each object; the pass gets its result unchanged. */
+  /** A pure function that the activity applies to each object; the pass gets its result, and no object for undefined. */
   readonly view?: (object: never) => unknown
   /** Read again before each action that uses the state (`LevelPass.refresh`). */
   readonly fresh?: true
-  /** Q5 */
+  /**
+   * Read only when an action calls `refresh(name)`, or `refresh(name, { names, labels, fields })` for a part; using it before is a bug. Changes of the
+   * objects wake the run nevertheless (Q5).
+   */
   readonly lazy?: true
   /** Changes of the objects wake no run, because the state is read only after another event. */
   readonly quiet?: true
   /**
-   * For kinds with very many objects: the bridge watches only objects with these fields, unless another query or controller needs more (Q6).
-   * Immutable
-   * fields that the API server can select by; `source!` as in `fields`.
+   * For kinds with very many objects, such as Events: the bridge watches only objects with these fields, such as `{ type: 'Warning' }`, unless another
+   * query of any controller differs or a controller writes the kind (Q6). Immutable fields that the API server can select by; `source!` as in `fields`.
    */
   readonly followed?: Readonly<Record<string, string>>
 }

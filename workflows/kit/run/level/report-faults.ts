@@ -23,6 +23,7 @@ export interface ReportingPass {
   readonly status: Record<string, JsonValue>
 }
 
+/** Options of `reportFaults`. */
 export interface ReportOptions {
   /** The condition's type; its status is True without faults: `Ready`, `Available`. */
   readonly type: string

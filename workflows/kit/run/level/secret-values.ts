@@ -25,7 +25,7 @@ export class SecretValue {
   /** @throws a plain Error: no activity fills in the value here. */
   toJSON(): never {
     throw new Error(
-      'a value of a Secret is used where nothing fills it in; expected it in an object that is written, or in what an activity is called with',
+      'a secretRef is used as text; Pawl fills in its value only in objects that a pass writes, and in arguments of activities',
     )
   }
 }

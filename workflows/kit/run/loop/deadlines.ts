@@ -53,7 +53,7 @@ async function callUntil<T>({ scope }: Deadline, leftMs: number, call: (left: Ti
     if (!hasExpired(error)) throw error
     // D1
     scope.cancel()
-    throw new CancelledFailure('the time of the step is over')
+    throw new CancelledFailure('the timeout of the step has passed')
   }
 }
 

@@ -102,12 +102,12 @@ function checkedPlace(controller: LevelController, subject: Subject, object: Nam
   if (check === 'undeclared')
     throw finalFailure(
       'UndeclaredWrite',
-      `${what} is written; expected ${kind} in \`writes\` of controller ${controller.name}`,
+      `${what}: controller ${controller.name} does not declare writes of this kind; add ${kind} to \`writes\``,
     )
   if (check === 'elsewhere')
     throw finalFailure(
       'OtherNamespace',
-      `${what} is written for ${subject.kind} ${placeText(subject)}; expected the same namespace, or this one in \`writes\` of controller ${controller.name}`,
+      `${what}: found another namespace than that of ${subject.kind} ${placeText(subject)}; use the same namespace, or add this one to \`writes\` of controller ${controller.name}`,
     )
   return { resource, ...(home !== '' && namespace !== home && { elsewhere: true }) }
 }
@@ -129,7 +129,7 @@ function resourceFor(controller: LevelController, { apiVersion, kind }: Pick<Nam
 
 function changedSince(subject: Subject, { kind, metadata }: Named) {
   const { name, namespace = '' } = metadata
-  const message = `${kind} ${placeText({ name, namespace })} changed since ${subject.kind} ${subject.name} was looked at`
+  const message = `${kind} ${placeText({ name, namespace })} has changed since the pass of ${subject.kind} ${subject.name} observed it`
   return retryableFailure(CHANGED, message)
 }
 
@@ -147,7 +147,7 @@ function refuseSecrets({ apiVersion, kind, metadata, ...rest }: WantedObject, ga
     return field === 'data' ? entries.some(([, value]) => value !== null) : entries.some((one) => isWord(field, one))
   })
   if (found.length === 0) return
-  const message = `Secret ${metadata.name} is applied with ${found.join(' and ')}; expected stringData of secretRef alone: else it would stay in the run's history`
+  const message = `Secret ${metadata.name}: found values in ${found.join(' and ')}; use only secretRef values in stringData, because Temporal stores all other values in the history of the run`
   throw finalFailure('SecretContent', message)
 }
 

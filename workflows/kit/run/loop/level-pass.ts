@@ -128,7 +128,7 @@ function stateOf(
   // P3
   for (const [name, { lazy }] of Object.entries(queries)) {
     const get = (): never => {
-      throw new Error(`state ${name} of controller ${controller} is lazy: expected \`refresh\` before it is asked for`)
+      throw new Error(`state ${name} of controller ${controller} is lazy; call \`pass.refresh\` before you read it`)
     }
     if (lazy === true) Object.defineProperty(state, name, { ...PROPERTY, get })
   }

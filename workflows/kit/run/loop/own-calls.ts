@@ -30,7 +30,7 @@ export function ownCalls<Of extends object>(
 ): Of {
   if (activities?.load !== of.load)
     throw new Error(
-      `controller ${controller} calls activities that are not its own; expected those that defineLevel was given as \`activities\``,
+      `controller ${controller} calls activities that it does not declare; add them to \`activities\` of defineLevel`,
     )
   const calls = Object.keys(of.options).map((name) => [name, callOf(controller, subject, of, name)] as const)
   return Object.fromEntries(calls) as Calls as Of
@@ -65,7 +65,10 @@ function callOf(controller: string, subject: Subject, { options }: OwnActivities
 /** C1, with the activity's name as prefix. */
 function failure(name: string, { code, message, retryable }: Fault, timeoutMs: number) {
   if (code === 'Timeout')
-    return retryableFailure(code, `${name} did not end in ${timeoutMs} ms, or was silent: ${message}`)
+    return retryableFailure(
+      code,
+      `activity ${name} exceeded its timeout of ${timeoutMs} ms, or sent no heartbeat: ${message}`,
+    )
   const text = `${name}: ${message}`
   return retryable ? retryableFailure(code, text) : finalFailure(code, text)
 }
@@ -75,6 +78,6 @@ function refuseTooLarge(name: string, input: unknown): void {
   if (bytes > MOST_CALL_BYTES)
     throw finalFailure(
       'CallTooLarge',
-      `${name} is called with ${Math.ceil(bytes / 1000)} kB; expected at most ${MOST_CALL_BYTES / 1000} kB: send a reference`,
+      `activity ${name}: found arguments of ${Math.ceil(bytes / 1000)} kB; expected at most ${MOST_CALL_BYTES / 1000} kB; pass a reference to the data`,
     )
 }

@@ -34,7 +34,7 @@ const CONVERGED = 'Converged'
 /** The object was deleted, or has a deletionTimestamp and no finalizer of the controller. */
 const DELETED = 'Deleted'
 
-const WAITS_FOR_TURN = '- waits for its turn: as many passes of its controller are under way as may be'
+const WAITS_FOR_TURN = '- waits for a permit: the controller runs as many passes as settings.passes allows'
 
 /** Runs a controller for one object until it has converged or was deleted. */
 export async function runLevel(controller: LevelController, input: JobInput): Promise<RunResult> {
@@ -170,10 +170,10 @@ function details({ outcome, result }: PassReport): string {
   const lines = [
     ...faults.map(
       ({ code, message, retryable }) =>
-        `- ${retryable ? 'tries again' : 'waits for a change'}: ${code}: ${inlineCode(message, LONGEST_MESSAGE)}`,
+        `- ${retryable ? 'retries' : 'waits for a change'}: ${code}: ${inlineCode(message, LONGEST_MESSAGE)}`,
     ),
     ...(stopped === undefined ? [] : [`- waits: ${stopped}`]),
-    ...(wished === undefined ? [] : [`- looks again in ${duration(wished)}`]),
+    ...(wished === undefined ? [] : [`- next pass in ${duration(wished)}`]),
   ]
   return lines.join('\n')
 }

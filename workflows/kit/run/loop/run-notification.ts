@@ -21,21 +21,23 @@ export async function runNotification(notice: Notification): Promise<void> {
     factor: 2,
     longestRetryMs: LONGEST_RETRY_MS,
     ...tries,
-    summary: () => `tell ${notifier} (${receiver}): ${about}`,
+    summary: () => `notify ${notifier} (${receiver}): ${about}`,
   })
   const sent = await attempt(() => sendNotice(notice))
   if ('value' in sent) return
   const [fault] = sent.outcome.faults
-  const why = fault?.message ?? 'nobody knows why'
+  const why = fault?.message ?? 'unknown error'
   const { tellUnsentNotice } = longActivities<NotificationActivities>({
     startToCloseMs: TELL_MS,
     factor: 2,
     longestRetryMs: LONGEST_RETRY_MS,
     attempts: TELL_ATTEMPTS,
-    summary: () => `say that ${notifier} (${receiver}) was not told: ${about}`,
+    summary: () => `report the failed notification of ${notifier} (${receiver}): ${about}`,
   })
   const said = await attempt(() => tellUnsentNotice({ notice, why }))
   const unsaid =
-    'value' in said ? '' : `; the Event that says so is missing, too: ${said.outcome.faults[0]?.message ?? ''}`
-  throw finalFailure('NoticeNotSent', `${notifier} (${receiver}) was not told: ${why}${unsaid}`)
+    'value' in said
+      ? ''
+      : `; the Event NotificationFailed could not be written either: ${said.outcome.faults[0]?.message ?? ''}`
+  throw finalFailure('NoticeNotSent', `notifier ${notifier} (${receiver}) was not notified: ${why}${unsaid}`)
 }

@@ -143,7 +143,7 @@ function callsWithSummaries<A extends object>(
 ): AsyncFunctions<A> {
   const summarized = new Proxy(calls, {
     get(_, name) {
-      if (typeof name !== 'string') throw new TypeError(`an activity is called ${String(name)}; expected a text`)
+      if (typeof name !== 'string') throw new TypeError(`found the activity name ${String(name)}; expected a string`)
       return (...args: unknown[]) => calls[name]?.executeWithOptions({ summary: summaryLine(tell(name, args)) }, args)
     },
   })

@@ -25,7 +25,7 @@ describe('the number of filters of a network', () => {
     [2047, 1, 2049],
     [1, 1024, 2049],
   ])('may not be as many as %i hosts and %i services take', (hosts, services, count) => {
-    const found = `hosts, Services and services of clouds of ${count} filters`
+    const found = `hosts, Services and services of clouds with ${count} addresses`
     expect(networkProblems(of(hosts, services), 'spec.network')).toEqual([
       { field: 'spec.network', found, expected: 'at most 2048' },
     ])

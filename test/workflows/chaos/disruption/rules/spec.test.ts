@@ -24,11 +24,11 @@ describe('the rules about specs', () => {
       level: 'node',
       containers: ['b'],
     })
-    expect(specProblemsText(problems).split('; ')).toEqual([
-      'Spec: spec.count: found 0, expected a whole number of at least 1, or a share from 1% to 100%',
-      'Spec: NodeFailure: spec.nodeFailure: found network beside it, expected no other kind',
-      'Spec: spec.containers: found some, and level node, expected none with level node',
-      'Spec: Network: spec.network: found no effect, expected at least one of drop, duplicate, corrupt, delay, bandwidthLimit',
+    expect(specProblemsText(problems).split(' | ')).toEqual([
+      'Spec: spec.count: found 0; expected a whole number of at least 1, or a share from 1% to 100%',
+      'Spec: NodeFailure: spec.nodeFailure: found network beside it; expected no other kind',
+      'Spec: spec.containers: found containers and level node; expected no containers with level node',
+      'Spec: Network: spec.network: found no effect; expected at least one of drop, duplicate, corrupt, delay, bandwidthLimit',
     ])
   })
 

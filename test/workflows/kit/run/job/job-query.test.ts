@@ -17,19 +17,19 @@ describe('a query of a controller in mode job', () => {
 
   it('is rejected with its state when the controller is loaded', () => {
     const gadgets = { name: 'gadget', mode: 'job', queries: { parts: { ...labelled, fresh: true } } } as const
-    expect(() => checkJobQueries(gadgets)).toThrow('controller gadget, in mode job: state parts: found fresh')
+    expect(() => checkJobQueries(gadgets)).toThrow("controller gadget, in mode job: state parts: found 'fresh'")
     expect(() => checkJobQueries({ ...gadgets, queries: { parts: labelled } })).not.toThrow()
   })
 
   it.each<[StateQuery, string]>([
-    [{ kind, many: true, labels: { a: 'b' } }, 'found no owned'],
-    [{ ...named, namespace: 'n' }, 'found a namespace'],
-    [{ ...labelled, fields: { 'spec.a': 'b' } }, 'found a selector by fields'],
-    [{ ...labelled, controller: '${target.metadata.name}' }, 'found a selector by fields'],
-    [{ ...labelled, fresh: true }, 'found fresh'],
-    [{ ...named, many: true }, 'found a name for a list'],
-    [{ kind, labels: { a: 'b' }, owned: true }, 'found no name for a single object'],
-    [{ ...named, labels: { a: 'b' } }, 'found labels beside a name'],
+    [{ kind, many: true, labels: { a: 'b' } }, "'owned' is missing"],
+    [{ ...named, namespace: 'n' }, "found 'namespace'"],
+    [{ ...labelled, fields: { 'spec.a': 'b' } }, 'found a field selector'],
+    [{ ...labelled, controller: '${target.metadata.name}' }, 'found a field selector'],
+    [{ ...labelled, fresh: true }, "found 'fresh'"],
+    [{ ...named, many: true }, "found 'name' for a list"],
+    [{ kind, labels: { a: 'b' }, owned: true }, "'name' is missing for a single object"],
+    [{ ...named, labels: { a: 'b' } }, 'found labels and name'],
     [
       { ...labelled, labels: { a: '${target.metadata.name}-${target.spec.group}' } },
       'found a reference to target.spec.group; expected one of target.metadata.name, target.metadata.namespace, target.metadata.uid',

@@ -31,7 +31,7 @@ describe('the run of a job', () => {
   it.each([
     ['the object has another job', 'job-2', 'the object has another job: job-2'],
     ['the object has no job', undefined, 'the object has no job any more'],
-    ['another run took over the job', 'job-1', 'job job-1 was taken over while it ran'],
+    ['another run took over the job', 'job-1', 'another run continues job job-1'],
   ])('fails as Superseded when %s', (_by, jobID, message) => {
     expect(why('Superseded', { jobID, lastError })).toEqual({ reason: 'Superseded', message })
   })

@@ -29,20 +29,22 @@ describe('the definition of a controller in level mode', () => {
     'refuses the kind %s, whose plural nobody told',
     (kind) => {
       expect(() => define(many(kind))).toThrow(
-        `controller shop: the plural of kind ${kind} is not known; expected it in \`plurals\``,
+        `controller shop: the plural of kind ${kind} is unknown; add it to \`plurals\``,
       )
     },
   )
 
   it.each(['Shop', '', 'a/b', 'shop-keeper', '1shop'])('rejects the name "%s"', (name) => {
-    expect(() => define({ name })).toThrow(`controller "${name}": expected a name of letters and digits`)
+    expect(() => define({ name })).toThrow(`controller "${name}": the name is invalid; expected letters and digits`)
   })
 
   it('rejects a finalizer without a domain, and onDelete without a finalizer', () => {
-    expect(() => define({ finalizer: 'mine' })).toThrow('finalizer is "mine", expected domain/name')
+    expect(() => define({ finalizer: 'mine' })).toThrow('finalizer: found "mine"; expected domain/name')
     expect(() => define({ onDelete: nop })).toThrow('found onDelete without finalizer')
     const target = { apiVersion: 'v1', kind: 'Namespace', plural: 'namespaces', isReadOnly: true as const }
-    expect(() => define({ target, finalizer: 'example.com/mine' })).toThrow('expected none: its target is read only')
+    expect(() => define({ target, finalizer: 'example.com/mine' })).toThrow(
+      'remove it, because the target is read-only',
+    )
     expect(define({ finalizer: 'example.com/mine', onDelete: nop }).finalizer).toBe('example.com/mine')
   })
 
@@ -56,13 +58,19 @@ describe('the definition of a controller in level mode', () => {
   })
 
   it.each([
-    [['ConfigMap'], 'controller shop: `writes` has "ConfigMap", expected group/version/Kind, or v1/Kind'],
-    [['example.com/v1/Goose'], 'the plural of kind example.com/v1/Goose is not known; expected it in `plurals`'],
-    [['v1/Secret', { kind: 'v1/Secret' }], '`writes` has v1/Secret twice, expected it once'],
-    [[{ kind: 'v1/Secret', namespaces: [] }], 'has no namespaces for v1/Secret, expected at least one, or no field'],
-    [[{ kind: 'v1/Secret', namespaces: ['*'] }], 'has namespace "*" for v1/Secret, expected a name of one'],
-    [[{ kind: 'v1/Secret', verbs: [] }], 'has no verbs for v1/Secret, expected at least one, or no field'],
-    [[{ kind: 'v1/Node', namespaces: ['x'] }], 'has namespaces for v1/Node, expected none'],
+    [
+      ['ConfigMap'],
+      'controller shop: `writes`: found "ConfigMap"; expected group/version/Kind, such as apps/v1/Deployment or v1/Secret',
+    ],
+    [['example.com/v1/Goose'], 'the plural of kind example.com/v1/Goose is unknown; add it to `plurals`'],
+    [['v1/Secret', { kind: 'v1/Secret' }], '`writes` has v1/Secret twice; expected each kind once'],
+    [
+      [{ kind: 'v1/Secret', namespaces: [] }],
+      'has an empty list of namespaces for v1/Secret; add a namespace, or remove the field',
+    ],
+    [[{ kind: 'v1/Secret', namespaces: ['*'] }], 'has the namespace "*" for v1/Secret; expected a valid name'],
+    [[{ kind: 'v1/Secret', verbs: [] }], 'has an empty list of verbs for v1/Secret; add a verb, or remove the field'],
+    [[{ kind: 'v1/Node', namespaces: ['x'] }], 'has namespaces for v1/Node; remove them'],
   ])('rejects the declared write %j', (writes, message) => {
     expect(() => define({ writes })).toThrow(message)
   })

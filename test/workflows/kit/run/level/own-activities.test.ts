@@ -43,11 +43,14 @@ describe('the activities of a controller', () => {
   })
 
   it.each([
-    [{ timeoutMs: 0 }, 'activity ping: timeoutMs is 0, expected a whole number of at least 1'],
-    [{}, 'activity ping: timeoutMs is undefined, expected a whole number of at least 1'],
-    [{ timeoutMs: 1, attempts: 1.5 }, 'activity ping: attempts is 1.5, expected a whole number of at least 1'],
-    [{ timeoutMs: 1, heartbeatMs: 10 }, 'activity ping: heartbeatMs is 10, expected a whole number of at least 1000'],
-    [{ timeoutMs: 1, retryMs: -1 }, 'activity ping: retryMs is -1, expected a whole number of at least 0'],
+    [{ timeoutMs: 0 }, 'activity ping: timeoutMs: found 0; expected a whole number of at least 1'],
+    [{}, 'activity ping: timeoutMs: found undefined; expected a whole number of at least 1'],
+    [{ timeoutMs: 1, attempts: 1.5 }, 'activity ping: attempts: found 1.5; expected a whole number of at least 1'],
+    [
+      { timeoutMs: 1, heartbeatMs: 10 },
+      'activity ping: heartbeatMs: found 10; expected a whole number of at least 1000',
+    ],
+    [{ timeoutMs: 1, retryMs: -1 }, 'activity ping: retryMs: found -1; expected a whole number of at least 0'],
   ])('reject the options %o', (options, message) => {
     // A value from JavaScript, with the type of valid options.
     const invalid = options as { timeoutMs: number }

@@ -23,6 +23,6 @@ describe('a value of a Secret', () => {
   })
 
   it('throws when it is serialized where no activity fills it in', () => {
-    expect(() => JSON.stringify({ url: password })).toThrow('a value of a Secret is used where nothing fills it in')
+    expect(() => JSON.stringify({ url: password })).toThrow('a secretRef is used as text')
   })
 })

@@ -40,10 +40,10 @@ describe('a failure that reaches a workflow', () => {
   })
 
   it('becomes a retryable fault when the worker has ended a call at its deadline', () => {
-    const failure = ApplicationFailure.nonRetryable('the time of the call is over', DEADLINE_EXCEEDED)
+    const failure = ApplicationFailure.nonRetryable('the timeout of the call has passed', DEADLINE_EXCEEDED)
     expect(temporalRuntime.toOutcome(failure)).toEqual({
       ...done,
-      faults: [{ code: 'Timeout', message: 'the time of the call is over', retryable: true }],
+      faults: [{ code: 'Timeout', message: 'the timeout of the call has passed', retryable: true }],
     })
   })
 
