@@ -159,11 +159,12 @@ describe('pawl plan -f', () => {
     }))
     const text = await plan([shop(), ...maps])
     // All of it, although it is much.
-    expect(text.stdout).toMatch(/\nObjects: \d+ new, .*\n.*no journal.*\n$/)
+    expect(text.stdout).toMatch(
+      /^Changes: \d+ new.*\n[^]*\n\nDurations are unknown without a journal; .*\nApply it: kubectl apply .*\n$/,
+    )
     expect(text.code).toBe(3)
     expect(text.stdout).toContain('Installation plan-files/shop')
     expect(text.stdout).toContain('on target here, by')
-    expect(text.stdout).toContain('no journal')
     expect(text.stdout).not.toContain(PASSWORD)
     expect(await versions()).toEqual(before)
   })

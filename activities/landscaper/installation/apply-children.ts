@@ -82,7 +82,7 @@ export const applyChildrenActivities = (all: LandscaperDeps) => ({
       const rendered = await renderInstallation(deps, input.subject, { installation, jobID: input.jobID })
       if ('fault' in rendered) return { result: 'refused', of: rendered.of, ...rendered.fault }
       const { imports, execution } = rendered
-      await withCondition(COPIES_REFUSED, () => writeCopiesAndStates(deps, input, rendered))
+      await withCondition(COPIES_REFUSED, () => writeCopiesAndStates(deps, input, installation, rendered))
       const wanted = { ...execution, importsHash: imports.hash }
       const written = await withCondition(EXECUTION_REFUSED, () =>
         writeExecution(deps, input, { installation, existing }, wanted),
@@ -171,10 +171,11 @@ async function existingChildren(
 async function writeCopiesAndStates(
   deps: LandscaperDeps,
   { by, subject, jobID }: ApplyChildrenInput,
+  { spec }: Installation,
   { imports, states, subInstallations }: RenderedInstallation,
 ): Promise<void> {
   const writer = { ...by, step: 'applyChildren', fieldManager: 'pawl-installation' }
-  const copies = importCopies(subject, jobID, imports)
+  const copies = importCopies(subject, jobID, imports, spec)
   await writeDataObjects(deps, writer, ...copies, stateSecrets(subject, jobID, 'deploy', states))
   // A sub-installation that imports a whole list or map imports all existing elements.
   if (subInstallations.length > 0) await detachStaleCopies(deps, writer, subject, copies)

@@ -85,7 +85,7 @@ export const exportActivities = (all: LandscaperDeps) => ({
       const imports = await unchangedImports(deps, input, installation, blueprint)
       const writer = { ...input.by, step: 'writeExports', fieldManager: 'pawl-installation' }
       if (input.importsHash !== undefined) {
-        await removeStaleCopies(deps, writer, input.subject, importCopies(input.subject, input.jobID, imports))
+        await removeStaleCopies(deps, writer, input.subject, importCopies(input.subject, input.jobID, imports, spec))
       }
       await withCondition(DATA_REFUSED, async () => {
         const produced = await renderRequested(deps, input, { spec, blueprint, imports })

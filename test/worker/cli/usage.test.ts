@@ -36,8 +36,8 @@ describe('the command pawl', { timeout: 60_000 }, () => {
     [['why'], "pawl why: missing required argument 'object'; see pawl why --help"],
     [['plan', 'show', 'exec', '--format', 'svg'], '--format: found "svg"; expected one of text, mermaid, json'],
     [['plan', 'show', 'nothing'], "no kind called 'nothing' has a plan"],
-    [['plan', 'show'], 'found no kind, expected a kind or --trace'],
-    [['plan', 'show', 'inst', '--trace', 'x'], 'found a kind and --trace, expected a kind or --trace'],
+    [['plan', 'show'], 'plan show: no kind and no --trace; give one of them'],
+    [['plan', 'show', 'inst', '--trace', 'x'], 'plan show: a kind and --trace; give one of them'],
   ])('ends %j with exit code 2 and an error with the expected arguments', async (args, message) => {
     const { code, stdout, stderr } = await runCommand(...args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })

@@ -317,7 +317,8 @@ describe('an import that is malformed', () => {
 const SUBJECT = { kind: 'Installation', uid: 'u', namespace: 'n', name: 'root' }
 const PREFIX = 'data.landscaper.gardener.cloud'
 const target = (name: string) => ({ metadata: { name, namespace: 'n' }, spec: { type: 't', config: name } })
-const copies = (imports: Parameters<typeof importCopies>[2]) => importCopies(SUBJECT, 'job', imports)
+const copies = (imports: Parameters<typeof importCopies>[2], spec: Parameters<typeof importCopies>[3] = {}) =>
+  importCopies(SUBJECT, 'job', imports, spec)
 const named = (name: string) => dataObjectName('Inst.root', name)
 
 describe('the copies of imports', () => {
@@ -330,10 +331,28 @@ describe('the copies of imports', () => {
       [`${PREFIX}/key`]: key,
       [`${PREFIX}/jobid`]: 'job',
     })
-    expect(data?.objects).toEqual([{ name: named('size'), labels: labels('size'), content: { data: { cpu: 1 } } }])
+    expect(data?.objects).toEqual([
+      { name: named('size'), labels: labels('size'), source: 'default', content: { data: { cpu: 1 } } },
+    ])
     expect(targets?.objects).toEqual([
       { name: named('one'), labels: labels('one'), content: { spec: { type: 't', config: 'x' } } },
     ])
+  })
+
+  it.each([
+    [{ imports: { data: [{ name: 'size', configMapRef: { name: 'sizes', key: 'cpu' } }] } }, 'ConfigMap/sizes/cpu'],
+    [{ imports: { data: [{ name: 'size', secretRef: { name: 'creds', key: 'cpu' } }] } }, 'Secret/creds/cpu'],
+    [{ imports: { data: [{ name: 'size', dataRef: 'region' }] } }, 'DataObject/region'],
+    [
+      {
+        imports: { data: [{ name: 'size', configMapRef: { name: 'sizes', key: 'cpu' } }] },
+        importDataMappings: { size: '(( other ))' },
+      },
+      'importDataMappings',
+    ],
+    [{}, 'default'],
+  ])('have the source of their value: %j', (spec, source) => {
+    expect(copies({ data: { size: 1 }, targetObjects: {} }, spec)[0]?.objects[0]?.source).toBe(source)
   })
 
   it('exist once for each element of a list or map of Targets', () => {
