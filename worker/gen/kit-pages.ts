@@ -11,6 +11,7 @@ import { dirname, join } from 'node:path'
 import ts from 'typescript'
 
 import { CODES } from '../../workflows/kit/dsl/index.ts'
+import * as kit from '../../workflows/kit/index.ts'
 import type { GeneratedFiles } from './output.ts'
 
 /** The folder, relative to the root; it contains only generated pages. */
@@ -32,7 +33,7 @@ const INTRODUCTIONS: Readonly<Record<string, string>> = {
     '[Drawings](../kit-plans.md#drawings-of-plans) of plans and jobs, and [traces](../../guides/test-controllers.md#draw-a-pass) of passes.',
   Kinds: 'The definition of a kind, and types of objects. [Options of kinds](../kit-kinds.md) explains them.',
   Fields:
-    'The builders of the fields of a kind. They take the description first and [options](options-of-fields.md) last. [The table of schemas](../kit-kinds.md#fields) shows what they write to the CRD.',
+    "The builders of the fields of a kind. They take the description first and [options](options-of-fields.md) last: `integer('How many.', { default: 3, minimum: 1 })`. Fields are optional unless wrapped in `required`.",
   'Options of fields': 'The options of [field builders](fields.md), and the types of fields and values.',
   Conditions:
     'Conditions in the status of an object. [Conditions](../kit-kinds.md#conditions) explains how to report faults.',
@@ -43,6 +44,25 @@ const INTRODUCTIONS: Readonly<Record<string, string>> = {
   Queries: 'The objects that a controller observes. [Queries](../queries.md) explains them.',
   Testing:
     'Exports of `pawl/kit/testing`, for tests of controllers without servers. [Test controllers](../../guides/test-controllers.md) explains them.',
+}
+
+/** A field of each builder, to show its schema. */
+const FIELDS: Readonly<Record<string, kit.Field>> = {
+  text: kit.text('x'),
+  oneOf: kit.oneOf('x', ['a', 'b']),
+  timestamp: kit.timestamp('x'),
+  bytes: kit.bytes('x'),
+  integer: kit.integer('x'),
+  int64: kit.int64('x'),
+  decimal: kit.decimal('x'),
+  intOrString: kit.intOrString('x'),
+  flag: kit.flag('x'),
+  list: kit.list('x', kit.text('y')),
+  mapOf: kit.mapOf('x', kit.text('y')),
+  record: kit.record('x', {}),
+  anyJson: kit.anyJson('x'),
+  anyMap: kit.anyMap('x'),
+  embedded: kit.embedded('x'),
 }
 
 interface Export {
@@ -148,10 +168,19 @@ async function page(root: string, { title, exports }: Section): Promise<string> 
       const [first] = found
       if (first === undefined) throw new Error(`${module}: "${name}" is exported, but not declared here`)
       const code = ['```ts', ...found.map(declarationText), '```'].join('\n')
-      return [`## ${name}`, ...docOf(first), code].join('\n\n')
+      return [`## ${name}`, ...docOf(first), ...schemaOf(name), code].join('\n\n')
     }),
   )
   return text([`# Kit: ${title}`, NOTE, INTRODUCTIONS[title] ?? '', ...entries])
+}
+
+/** The schema in the CRD of a field builder, without nested schemas. */
+function schemaOf(name: string): readonly string[] {
+  const entries = Object.entries(FIELDS[name]?.schema ?? {}).filter(
+    ([key, value]) => key !== 'description' && (typeof value !== 'object' || key === 'enum'),
+  )
+  const words = entries.map(([key, value]) => `${key}: ${String(value)}`)
+  return words.length === 0 ? [] : [`In the CRD: \`${words.join(', ')}\`.`]
 }
 
 /** More than one for a function with overloads. */
