@@ -31,8 +31,7 @@ export const FACTS = {
   owner: 'a plain owner reference does not make it a sub-installation.',
   signatures:
     'It refuses contents that are excluded from the signature (`NO-DIGEST`), keys under 2048 bits, keys in other namespaces, and unsigned overwrites.',
-  fields:
-    'Fields that the manifest does not set and another field manager owns **stay** in the strategies `update`, `patch`, `merge` and `mergeOverwrite`',
+  fields: 'Fields that the manifest does not set and another field manager owns **stay**',
   targetSync: '[TargetSync](../guides/target-sync.md) needs `--target-sync yes`.',
   contexts:
     'The `default` Context of each namespace exists only with [`--default-contexts yes`](../guides/default-contexts.md)',

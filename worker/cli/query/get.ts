@@ -7,6 +7,7 @@ import { MOST_LISTED } from '../../../activities/journal/read/limits.ts'
 import { type GroupKind, valueAt, writeJson, joinNames } from '../../../workflows/kit/index.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { ApiForbidden } from '../api-place.ts'
+import { requireNamespace } from '../missing-object.ts'
 import { parseOneOf } from '../usage.ts'
 import { yamlText } from '../yaml-text.ts'
 import { statusText } from './draw-job-tree.ts'
@@ -82,6 +83,7 @@ async function get(journal: JournalSession, kind: string | undefined, flags: Get
     }
   const all = await listAll(kinds, async (of) => await journal.listObjects(of, place))
   const listed = all.filter((object) => hasLabels(object, labels))
+  if (all.length === 0 && !['json', 'yaml'].includes(flags.output)) await requireNamespace(journal, place)
   const form: TableOptions = {
     now: new Date(),
     paint: journal.paint,
