@@ -160,7 +160,7 @@ describe('pawl plan -f', () => {
     const text = await plan([shop(), ...maps])
     // All of it, although it is much.
     expect(text.stdout).toMatch(
-      /^Changes: \d+ new.*\n[^]*\n\nDurations are unknown without a journal; .*\nApply it: kubectl apply .*\n$/,
+      /^Changes: \d+ new.*\n[^]*\n\nDurations are unknown without a journal; .*\nnext: kubectl apply .*\n$/,
     )
     expect(text.code).toBe(3)
     expect(text.stdout).toContain('Installation plan-files/shop')

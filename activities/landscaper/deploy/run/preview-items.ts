@@ -3,8 +3,10 @@
 
 import {
   JOB_ID_LABEL,
+  PREVIOUS_VALUE_ANNOTATION,
   RECONCILE_TIME_ANNOTATION,
   RENDERED_FROM_ANNOTATION,
+  VALUE_SOURCE_ANNOTATION,
 } from '../../../../workflows/landscaper/contract.ts'
 import { type DeployItem, deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { dryRun, type DryRun } from '../../../kube/dry-run.ts'
@@ -27,6 +29,8 @@ export function previewOf(deps: LandscaperDeps, deployers: readonly Deployer[]):
     incidental: [
       `metadata.annotations.${RECONCILE_TIME_ANNOTATION}`,
       `metadata.annotations.${RENDERED_FROM_ANNOTATION}`,
+      `metadata.annotations.${VALUE_SOURCE_ANNOTATION}`,
+      `metadata.annotations.${PREVIOUS_VALUE_ANNOTATION}`,
       `metadata.labels.${JOB_ID_LABEL}`,
       'status',
     ],

@@ -107,7 +107,7 @@ describe('a list of a server', () => {
 
   it('is rejected if a page of one object is larger than 16 MiB', async () => {
     server.serve(() => ({ body: 'x'.repeat(17 * 1024 * 1024) }))
-    expect((await failure(look())).message).toContain('an object alone is more than')
+    expect((await failure(look())).message).toContain('an object alone exceeds the limit')
   })
 
   it('is not reported in full if its names are long', async () => {
