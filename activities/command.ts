@@ -53,6 +53,11 @@ export interface WingCommands {
   /** Text for help. */
   readonly summary: string
   readonly commands: readonly WingCommand[]
+  /**
+   * Loads the check that `pawl doctor --NAME` runs in place of its own checks. The check only reads. `given` has
+   * `all-namespaces` if the user names no namespace.
+   */
+  readonly check?: WingCommand['load']
 }
 
 /** An option has an invalid value; the message names the option, its value and the expected value. */

@@ -19,14 +19,13 @@ const TYPES: Readonly<Record<string, string>> = {
 /** Resolves when the server listens, and prints its address. @param port 0 for any free port. */
 export async function serve(folder: string, base: string, port: number): Promise<void> {
   const server = createServer((request, response) => {
-    const { pathname } = new URL(request.url ?? '/', 'http://localhost')
-    // `new URL` resolves ".." and the names of files need no decoding, so a path cannot lead out of the folder.
-    const file = join(folder, pathname.replace(base, '/').replace(/\/$/, '/index.html'))
-    const isFound = existsSync(file) && statSync(file).isFile()
-    response.writeHead(isFound ? 200 : 404, {
-      'content-type': TYPES[extname(isFound ? file : '.html')] ?? 'application/octet-stream',
-    })
-    createReadStream(isFound ? file : join(folder, '404.html')).pipe(response)
+    const pathname = URL.parse(`http://localhost${request.url ?? '/'}`)?.pathname ?? '/'
+    // `URL.parse` resolves ".." and the names of files need no decoding, so a path cannot lead out of the folder.
+    const wanted = join(folder, pathname.replace(base, '/').replace(/\/$/, '/index.html'))
+    const isFound = existsSync(wanted) && statSync(wanted).isFile()
+    const file = isFound ? wanted : join(folder, '404.html')
+    response.writeHead(isFound ? 200 : 404, { 'content-type': TYPES[extname(file)] ?? 'application/octet-stream' })
+    createReadStream(file).pipe(response)
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)

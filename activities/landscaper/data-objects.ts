@@ -1,7 +1,11 @@
 // Writes DataObjects, Targets and state Secrets: creates or updates them with their producer as owner. The caller computes names and labels
 // (render/names.ts). Source: spec/landscaper.md 1.13 and 1.15.
 
-import { JOB_ID_LABEL } from '../../workflows/landscaper/contract.ts'
+import {
+  JOB_ID_LABEL,
+  PREVIOUS_VALUE_ANNOTATION,
+  VALUE_SOURCE_ANNOTATION,
+} from '../../workflows/landscaper/contract.ts'
 import { createHash } from 'node:crypto'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
 import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
@@ -31,6 +35,8 @@ export interface DataToWrite {
   readonly name: string
   readonly labels: Readonly<Record<string, string>>
   readonly annotations?: Readonly<Record<string, string>>
+  /** The source of a copied value, for the annotations of the copy. */
+  readonly source?: string
   /** The top-level fields: `{data}` of a DataObject, `{spec}` of a Target. */
   readonly content: Readonly<Record<string, unknown>>
 }
@@ -87,7 +93,7 @@ export async function writeDataObjects(
 // Names are often hashes, and a failed create has no object, so the message includes the key.
 function titleOf({ input, one }: PlannedWrite): string {
   const key = one.labels[KEY_LABEL] ?? ''
-  return `${input.watched.kind} ${one.name}${key === '' || key === one.name ? '' : ` (${JSON.stringify(key)})`}`
+  return `${input.watched.kind} "${one.name}"${key === '' || key === one.name ? '' : ` (${JSON.stringify(key)})`}`
 }
 
 function withTitle(writing: PlannedWrite, error: KubeError): Error {
@@ -111,27 +117,28 @@ async function plan(deps: LandscaperDeps, input: WriteDataInput, one: DataToWrit
     return [{ verb: 'create', ...target, body, isOurs }]
   }
   if (existing.metadata.deletionTimestamp !== undefined) {
-    const message = `${watched.kind} ${one.name} is being deleted; it is written when it is gone`
+    const message = `${watched.kind} "${one.name}" is being deleted; Pawl writes it again after its deletion`
     throw retryableFailure('BeingDeleted', message)
   }
   if (!(await mayAdopt(deps, input, existing))) throw ownershipConflict(deps, { input, one }, existing)
   const before = producerOf(existing)?.uid
-  const patch = difference(existing, body)
-  if (patch === undefined || (input.keepsJobID === true && differsOnlyInJob(existing, body))) return []
+  const changed = withPreviousValue(existing, body)
+  const patch = difference(existing, changed)
+  if (patch === undefined || (input.keepsJobID === true && hasSameValue(existing, body))) return []
   // If another job has written it meanwhile, our job has ended and its content is outdated.
   const isSameJob = (current: KubeObject) =>
     current.metadata.labels?.[JOB_ID_LABEL] === existing.metadata.labels?.[JOB_ID_LABEL]
   const reapply = (current: KubeObject) =>
     (mayOwn(deps, current, input) || (before !== undefined && producerOf(current)?.uid === before)) &&
     isSameJob(current)
-      ? (difference(current, body) ?? 'done')
+      ? (difference(current, withPreviousValue(current, body)) ?? 'done')
       : 'superseded'
   return [{ verb: 'patch', ...target, version: existing.metadata.resourceVersion ?? '', patch, reapply }]
 }
 
 function desired(
   { watched, namespace, owner }: WriteDataInput,
-  { name, labels, annotations, content }: DataToWrite,
+  { name, labels, annotations, source, content }: DataToWrite,
 ): KubeObject {
   const hash = createHash('sha1').update(canonicalJson(content)).digest('hex')
   return {
@@ -141,7 +148,11 @@ function desired(
       name,
       namespace,
       labels: safeLabels(labels),
-      annotations: { ...annotations, [HASH_ANNOTATION]: hash },
+      annotations: {
+        ...annotations,
+        ...(source !== undefined && { [VALUE_SOURCE_ANNOTATION]: source }),
+        [HASH_ANNOTATION]: hash,
+      },
       ownerReferences: [owner],
     },
     ...content,
@@ -167,11 +178,32 @@ function difference(existing: KubeObject, body: KubeObject): Patch | undefined {
   return mergePatch(found, wanted)
 }
 
-function differsOnlyInJob(existing: KubeObject, body: KubeObject): boolean {
+/** Whether the object differs only in the job that wrote it and in the source of the value. */
+function hasSameValue(existing: KubeObject, body: KubeObject): boolean {
   const jobID = existing.metadata.labels?.[JOB_ID_LABEL]
   if (jobID === undefined) return false
-  const metadata = { ...body.metadata, labels: { ...body.metadata.labels, [JOB_ID_LABEL]: jobID } }
+  const own = Object.entries(body.metadata.annotations ?? {})
+  const annotations = Object.fromEntries(own.filter(([name]) => name !== VALUE_SOURCE_ANNOTATION))
+  const metadata = { ...body.metadata, annotations, labels: { ...body.metadata.labels, [JOB_ID_LABEL]: jobID } }
   return difference(existing, { ...body, metadata }) === undefined
+}
+
+/** The beginning of the source of a value that is no secret. */
+export const CONFIG_MAP_SOURCE = 'ConfigMap/'
+/** Longer values are not stored, as JSON. */
+const LONGEST_PREVIOUS = 1024
+
+/** Sets the annotation with the previous value, or clears it: values of other sources may be secrets. */
+function withPreviousValue(existing: KubeObject, body: KubeObject): KubeObject {
+  const isFromConfigMap = ({ metadata: { annotations } }: KubeObject) =>
+    annotations?.[VALUE_SOURCE_ANNOTATION]?.startsWith(CONFIG_MAP_SOURCE) === true
+  const [before, after] = [existing, body].map(({ data }) => canonicalJson(data ?? null))
+  if (before === after || body.metadata.annotations?.[VALUE_SOURCE_ANNOTATION] === undefined) return body
+  const previous = JSON.stringify({ jobID: existing.metadata.labels?.[JOB_ID_LABEL], value: existing['data'] })
+  const isStored = isFromConfigMap(existing) && isFromConfigMap(body) && previous.length <= LONGEST_PREVIOUS
+  if (!isStored && existing.metadata.annotations?.[PREVIOUS_VALUE_ANNOTATION] === undefined) return body
+  const annotations = { ...body.metadata.annotations, [PREVIOUS_VALUE_ANNOTATION]: isStored ? previous : '' }
+  return { ...body, metadata: { ...body.metadata, annotations } }
 }
 
 // An object without an owner is adopted, unless tenants share the cluster. Source: spec/landscaper.md appendix B 17; docs/concepts/security.md.
@@ -215,12 +247,12 @@ function ownershipConflict(
 ) {
   const { owner, takenCode, condition } = writing.input
   const other = producerOf(existing)
-  const somebody = strictTenancy ? 'nobody' : 'somebody else'
-  const whose = other === undefined ? somebody : `${other.kind} ${other.name}`
-  const expected = `${owner.kind} ${owner.name}`
+  const somebody = strictTenancy ? 'no owner' : 'another owner'
+  const whose = other === undefined ? somebody : `owner ${other.kind} "${other.name}"`
+  const expected = `${owner.kind} "${owner.name}"`
   return finalFailure(
     takenCode ?? 'ExportConflict',
-    `${titleOf(writing)} belongs to ${whose}; expected ${strictTenancy ? `${expected}, because of --strict-tenancy` : `no owner or ${expected}`}`,
+    `${titleOf(writing)}: found ${whose}; expected ${strictTenancy ? `${expected}, because of --strict-tenancy` : `no owner or ${expected}`}; rename the import or export, or delete the object`,
     condition,
   )
 }

@@ -75,6 +75,11 @@ export default {
       ],
     },
     outline: { level: [2, 3] },
+    notFound: {
+      quote: 'Search for the page, or find it on the map of all pages.',
+      link: '/map',
+      linkText: 'Open the map',
+    },
     search: {
       provider: 'local',
       options: { _render: (text, env, md) => (env.relativePath.startsWith('source/') ? '' : md.render(text, env)) },

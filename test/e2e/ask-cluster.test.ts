@@ -77,22 +77,25 @@ it('pawl get shows which of 50 Installations are not ready', async () => {
     ...['search Progressing', 'shop Failed', 'slow Progressing', 'tree Failed'],
     expect.stringMatching(/^wedged /),
   ])
-  expect(rows.find((row) => row.startsWith('slow'))).toMatch(/Execution ask-cluster\/slow$/)
+  expect(rows.find((row) => row.startsWith('slow'))).toMatch(/DeployItem ask-cluster\/slow-one-\w+$/)
 })
 
 it('pawl why shows why Installations are not ready', async () => {
   const item = await shown('why', 'inst/shop')
-  expect(item.stdout).toMatch(/\n {2}DeployItem ask-cluster\/shop-app-\w+ is Failed.*\n/)
-  expect(item.stdout).toContain('the configuration asks for phase Failed')
-  expect((await shown('why', 'inst/billing')).stdout).toContain('found no DataObject ask-cluster/sizes')
+  expect(item.stdout).toMatch(
+    /^Installation ask-cluster\/shop is Failed: DeployItem ask-cluster\/shop-app-\w+: the configuration requests phase Failed\.\n/,
+  )
+  expect((await shown('why', 'inst/billing')).stdout).toContain('DataObject "ask-cluster/sizes" does not exist')
   expect((await shown('why', 'inst/search')).stdout).toMatch(
-    /No deployer has picked DeployItem ask-cluster\/search-index-\w+ up since \S+: .* its type, example.org\/theirs, runs/,
+    /^Installation \S+ is Progressing: DeployItem ask-cluster\/search-index-\w+: spec.type: no deployer has picked up type "example.org\/theirs"; expected \S+ or \S+\/mock\.\n/,
   )
   await expect
     .poll(async () => (await asked('why', 'inst/slow')).stdout, LATER)
-    .toMatch(/The deployer of type landscaper.gardener.cloud\/mock works on DeployItem ask-cluster\/slow-one-/)
+    .toMatch(
+      /DeployItem ask-cluster\/slow-one-\w+: a deployer of type "landscaper.gardener.cloud\/mock" works on it since /,
+    )
   expect((await asked('why', 'inst/wedged')).stdout).toMatch(
-    /Installation ask-cluster\/wedged is being deleted since \S+; it goes when these finalizers are gone: backup.example.org\/keep\./,
+    /^Installation ask-cluster\/wedged is being deleted since \S+; another controller must remove the finalizer backup.example.org\/keep\./,
   )
 })
 
@@ -102,9 +105,9 @@ it('pawl trace, graph and why follow the jobs of a tree to the item that failed'
   expect(tree).toMatch(/^├─ Installation ask-cluster\/part-\w+ +Failed/m)
   const [, item = ''] = /DeployItem ask-cluster\/(part-\S+) +Failed/.exec(tree) ?? []
   const why = (await asked('why', 'di', item)).stdout
-  expect(why).toMatch(/^\S+ \S+ \(as it calls itself\) created Installation ask-cluster\/tree .*operation": reconcile/)
-  expect(why).toContain(`DeployItem ask-cluster/${item} is Failed.`)
-  const told = /Execution ask-cluster\/part-\w+ says: .*the configuration asks for phase Failed/
+  expect(why).toMatch(/ field manager \S+ created Installation ask-cluster\/tree: .*operation": reconcile/)
+  expect(why).toContain(`DeployItem ask-cluster/${item} is Failed: the configuration requests phase Failed.\n`)
+  const told = /^Installation ask-cluster\/tree is Failed: DeployItem ask-cluster\/part-.*requests phase Failed\.\n/
   expect((await asked('why', 'inst/tree')).stdout).toMatch(told)
   expect((await asked('graph', 'inst/tree')).stdout).toMatch(/^[├└]─ Installation ask-cluster\/part-\w+ {2}Failed/m)
 
@@ -117,11 +120,11 @@ it('pawl trace, graph and why follow the jobs of a tree to the item that failed'
 it('pawl why and pawl diff show which edit broke an Installation, who made it, and the differences since then', async () => {
   const why = await shown('why', 'inst/mail')
   expect(why.stdout).toMatch(
-    /^\S+ kubectl-edit \(as it calls itself\) changed Installation ask-cluster\/mail .*kubectl-edit holds .*spec\.blueprint/m,
+    / field manager kubectl-edit changed Installation ask-cluster\/mail: .*spec \(generation 2 -> 3\); it manages .*spec\.blueprint/,
   )
-  expect(why.stdout).toMatch(/DeployItem ask-cluster\/mail-queue-\w+ is Failed/)
+  expect(why.stdout).toMatch(/^Installation ask-cluster\/mail is Failed: DeployItem ask-cluster\/mail-queue-\w+: /)
   const diff = await shown('diff', 'inst/mail')
-  expect(diff.stdout).toMatch(/\nended +Succeeded after \S+ +Failed after \S+\n/)
+  expect(diff.stdout).toMatch(/\nresult +Succeeded after \S+ +Failed after \S+\n/)
   expect(diff.stdout).toContain('metadata.generation')
 })
 
@@ -146,7 +149,7 @@ it('a user interrupts, pauses, resumes and requests jobs, with the name of the u
       .poll(async () => (await asked(...words)).stdout, LATER)
       .toMatch(/paused by (?!somebody|field)\S+ \(not verified\) since \S+: a freeze/)
   // The command shows the ID of the failed job, not of the run that has reported the pause.
-  expect((await asked('get', 'inst')).stdout).toContain(failed.status?.jobID)
+  expect((await asked('get', 'inst', '-o', 'wide')).stdout).toContain(failed.status?.jobID)
   expect((await asked('pause', 'di', 'x')).code).not.toBe(0)
   expect((await asked('resume', 'inst/search')).stdout).toContain('search" is resumed by ')
   expect((await asked('resume', 'inst/search')).stdout).toContain('search" is not paused')

@@ -3,6 +3,7 @@
 // replays recorded runs.
 
 import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -32,7 +33,7 @@ describe('pawl replay', { timeout: 300_000 }, () => {
     const replayed = await whenItIs('Succeeded', 'inst/well')
     const [first] = replayed.passes
     expect(first?.wokenBy[0]).toMatch(
-      /^the job begins: reconcile annotation; Installation replay-jobs\/well ADDED, version \d+, by somebody beside Pawl's runs, seen /,
+      /^the start of the job: reconcile annotation; Installation replay-jobs\/well \(event \d+, version \d+\) created by another client at /,
     )
     expect(first?.plans.map(({ phase }) => phase)).toEqual(
       expect.arrayContaining(['Init', 'Progressing', 'Completing', 'Succeeded']),
@@ -52,8 +53,8 @@ describe('pawl replay', { timeout: 300_000 }, () => {
     await cluster.create(installation('ill', [failingItem('db'), waitingItem('slow')]), 'installations')
     const items = await cluster.waitUntilItems('ill', ['slow'], (item) => item?.status?.phase === 'Progressing')
     await expect.poll(async () => (await replayOf('inst/ill')).passes.length, told).toBeGreaterThan(0)
-    expect(await replayOf('inst/ill')).toMatchObject({ state: 'goes on', notes: [] })
-    expect((await pawl('replay', 'inst/ill')).stdout).toContain('awaitChildren: stops: waiting for execution ill')
+    expect(await replayOf('inst/ill')).toMatchObject({ state: 'unfinished', notes: [] })
+    expect((await pawl('replay', 'inst/ill')).stdout).toContain('awaitChildren: stops: waiting for Execution "ill"')
     await pawl('journal', 'export', 'inst/ill', '--out', fileOf('open'))
 
     await cluster.finishItem(items.get('slow')!, 'Succeeded')
@@ -62,7 +63,7 @@ describe('pawl replay', { timeout: 300_000 }, () => {
     // If the item ends during the pass that triggers it, this pass returns the event when it settles.
     const woken = replayed.passes.at(-1)?.wokenBy.join()
     expect(woken).toMatch(
-      /event \d+ of the journal: DeployItem replay-jobs\/ill-slow-\w+ MODIFIED, version \d+, phase Succeeded/,
+      /DeployItem replay-jobs\/ill-slow-\w+ \(event \d+, version \d+\) changed by another client at \S+, phase Succeeded/,
     )
     const { stdout } = await pawl('replay', 'inst/ill')
     expect(stdout).toContain(`pass 1 of ${replayed.passes.length}  `)
@@ -76,8 +77,34 @@ describe('pawl replay', { timeout: 300_000 }, () => {
     expect(stderr).toBe('')
     expect(JSON.parse(stdout)).toEqual(before)
     expect(JSON.parse((await run('replay', '--file', fileOf('open'), '-o', 'json')).stdout)).toMatchObject({
-      state: 'goes on',
+      state: 'unfinished',
     })
+  })
+
+  it('shows the writes after an operator has reset the run in Temporal', async () => {
+    const { cluster } = stage
+    const { workflow, workflowService } = stage.pawl.client
+    await cluster.create(installation('reset', [waitingItem('slow')]), 'installations')
+    const items = await cluster.waitUntilItems('reset', ['slow'], (item) => item?.status?.phase === 'Progressing')
+    await expect.poll(async () => (await replayOf('inst/reset')).passes.length, told).toBeGreaterThan(0)
+    const before = await replayOf('inst/reset')
+    const workflowExecution = { workflowId: before.workflowId, runId: before.runID }
+    const { events } = await workflow.getHandle(before.workflowId).fetchHistory()
+    const firstTask = events?.find(({ workflowTaskCompletedEventAttributes: completed }) => completed)
+    await workflowService.resetWorkflowExecution({
+      namespace: 'default',
+      workflowExecution,
+      reason: 'a test',
+      requestId: randomUUID(),
+      workflowTaskFinishEventId: firstTask?.eventId ?? null,
+    })
+    await cluster.finishItem(items.get('slow')!, 'Succeeded')
+    await cluster.waitUntilFinished('reset')
+    const after = await whenItIs('Succeeded', 'inst/reset')
+    expect(after.runID).not.toBe(before.runID)
+    expect(after.notes).toEqual([expect.stringMatching(/^an operator reset the run in Temporal at /)])
+    const writes = after.passes.flatMap((pass) => pass.writes)
+    expect(writes.at(-1)).toMatchObject({ runID: after.runID, step: 'settle', verb: 'patchStatus' })
   })
 
   it('reports a job whose history was deleted from Temporal', async () => {
@@ -100,7 +127,7 @@ describe('pawl replay --against', { timeout: 300_000 }, () => {
     const verdict = JSON.parse(stdout) as { readonly trials: readonly Comparison[]; readonly notes: readonly string[] }
     expect(verdict).toMatchObject({ same: verdict.trials.length, differ: 0, part: 0, unknown: 0 })
     expect(verdict.trials.length).toBeGreaterThanOrEqual(1)
-    expect(verdict.notes).toContain('of 1 run Temporal has no history any more')
+    expect(verdict.notes).toContain('1 run is not compared: Temporal has deleted the history')
     expect(code).toBe(0)
   })
 
@@ -119,7 +146,7 @@ describe('pawl replay --against', { timeout: 300_000 }, () => {
     await expect
       .poll(afterAnotherJob, told)
       .toMatch(
-        /change\.lastError\.reason: DeployItemsFailed -> Failed\n(?: {4}.*\n)* {4}wrote then: patchStatus Execution\.\S+\/alone\n/,
+        /change\.lastError\.reason: DeployItemsFailed -> Failed\n(?: {4}.*\n)* {4}the run wrote: patchStatus Execution\.\S+\/alone\n/,
       )
     expect((await pawl('replay', '--against', HASTY, '--since', '1d')).code).toBe(3)
   })

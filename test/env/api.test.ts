@@ -93,7 +93,7 @@ describe('a tenant with a token', () => {
     const told = await pawl(ofAlice, 'journal', 'export', 'inst/shop', '-n', ALICE, ...direct())
     expect(told).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining('the history is not in the file') as unknown,
+      stderr: expect.stringContaining('the file has no history') as unknown,
     })
     expect(JSON.parse(told.stdout)).toMatchObject({ journal: { job: { namespace: ALICE, name: 'shop' } } })
     const guessed = await ask('exportedRows', { workflowID: RUN, uid: 'i1' }, ofBob)
@@ -108,12 +108,12 @@ describe('a tenant with a token', () => {
       identity: expect.stringContaining(
         `pawl api knows you as "system:serviceaccount:${ALICE}:tenant", in groups `,
       ) as unknown,
-      cluster: 'it answers for cluster local',
+      cluster: 'pawl api answers for cluster "local"',
     })
     const refused = await pawl(kubeconfigPath, 'doctor', '-o', 'json', '--api-url', 'https://localhost:1')
     expect(refused).toMatchObject({
       code: 1,
-      stdout: expect.stringContaining('expected a pawl api that takes') as unknown,
+      stdout: expect.stringContaining('check the address of pawl api and your token') as unknown,
     })
   })
 

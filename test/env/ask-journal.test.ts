@@ -45,14 +45,14 @@ describe('a command that reads the database of the journal', () => {
   })
 
   it('shows items without a job, and the dependency cycle in which they wait', async () => {
-    expect((await pawl('graph', 'exec/ring', '-n', TEAM_C)).stdout).toContain('cycle: a -> b -> a\n')
+    expect((await pawl('graph', 'exec/ring', '-n', TEAM_C)).stdout).toMatch(/^cycle: a -> b -> a\n/)
     expect((await pawl('trace', 'exec/ring', '-n', TEAM_C)).stdout).toMatch(/^└─ DeployItem ask-team-c\/ring-b +-/m)
   })
 
   it('shows an object that waits for its turn, and how many objects of its namespace come before it', async () => {
-    expect((await pawl('get', 'inst', '-n', TEAM_B)).stdout).toMatch(/\nother +Failed +- +- +its turn, 1 before it; /)
-    expect((await pawl('why', 'inst/other', '-n', TEAM_B)).stdout).toContain(
-      `Now:\n  Installation ask-team-b/other waits for its turn since ${at(1).toISOString()}: 1 of its namespace comes before it`,
+    expect((await pawl('get', 'inst', '-n', TEAM_B)).stdout).toMatch(/\nother +Failed +- +its turn, 1 before it; /)
+    expect((await pawl('why', 'inst/other', '-n', TEAM_B)).stdout).toMatch(
+      /^Installation ask-team-b\/other waits for its turn since 2026-02-03 \S+: 1 of its namespace comes before it/,
     )
   })
 
@@ -67,7 +67,7 @@ describe('a command that reads the database of the journal', () => {
       1,
       'pawl: installation "ask-team-a/shop": job "j9" is not in the journal; the newest jobs are j1, j0\n',
     ],
-    [['diff', 'inst/shop', 'j0', 'j0'], 2, 'expected two jobs'],
+    [['diff', 'inst/shop', 'j0', 'j0'], 2, 'give two different jobs'],
   ])('fails for an unknown object or job: %j', async (words, code, message) => {
     const answer = await pawl(...words, '-n', TEAM_A)
     expect(answer.stderr).toContain(message)

@@ -28,15 +28,17 @@ export const COMMANDS: readonly Command[] = [
   {
     title: 'get lists the objects of a namespace and the reasons why they wait',
     words: ['get'],
-    prints: [/^NAME +PHASE +JOB +DURATION +WAITING-FOR\n/, /\ninstallation\/shop +Failed +j1 +5\.0s +no such image\n/],
+    prints: [/^NAME +PHASE +DURATION +WAITING-FOR\n/, /\ninstallation\/shop +Failed +5\.0s +no such image\n/],
   },
   {
     title: 'trace shows a job with the jobs that its run hosts',
     words: ['trace', 'inst/shop'],
     prints: [
+      /^Installation ask-team-a\/shop: Failed after 5\.0s, started .*\(operation reconcile\)\n/,
       /^Installation ask-team-a\/shop +Failed +5\.0s/m,
       /^└─ Execution ask-team-a\/shop +Failed/m,
       /^ {3}└─ DeployItem ask-team-a\/shop-db +Failed.*no such image$/m,
+      /\nnext: pawl why inst\/shop -n ask-team-a .*\n$/,
     ],
   },
   {
@@ -58,41 +60,65 @@ export const COMMANDS: readonly Command[] = [
     title: 'diff shows the differences between two jobs',
     words: ['diff', 'inst/shop'],
     prints: [
-      /^Installation ask-team-a\/shop +j0 +j1\n/,
-      /\nended +Succeeded after 2\.0s +Failed after 5\.0s\n/,
-      'metadata.annotations."landscaper.gardener.cloud/operation": reconcile',
+      /^Installation ask-team-a\/shop: Failed, before Succeeded; /,
+      /\nresult +Succeeded after 2\.0s +Failed after 5\.0s\n/,
+      /\nnext: pawl replay inst\/shop j1 -n ask-team-a\n$/,
       /\nDeployItem ask-team-a\/shop-db +Succeeded +Failed .*no such image\n/,
     ],
   },
   {
     title: 'graph shows the children of an object as text',
     words: ['graph', 'inst/shop'],
-    prints: [/^Installation ask-team-a\/shop +Failed\n└─ Execution ask-team-a\/shop +Failed\n {3}└─ DeployItem /],
+    prints: [
+      /^Installation ask-team-a\/shop +Failed\n└─ Execution ask-team-a\/shop +Failed\n {3}└─ DeployItem /,
+      /\nnext: pawl graph inst\/shop -o svg > shop\.svg\n$/,
+    ],
   },
   { title: 'graph -o dot prints a DOT graph', words: ['graph', 'inst/shop', '-o', 'dot'], prints: [/^digraph \{\n/] },
   {
     title: 'why shows the chain of causes from the edit by a user to the failed item',
     words: ['why', 'di/shop-db'],
     prints: [
-      "somebody beside Pawl's runs changed Installation ask-team-a/shop (version 2)",
+      'DeployItem ask-team-a/shop-db is Failed: no such image.\n\nWhat happened:\n',
+      'another client changed Installation ask-team-a/shop: ',
       'operation": reconcile',
-      'job j1 of Installation ask-team-a/shop began (operation reconcile',
+      'the job of Installation ask-team-a/shop started (operation reconcile)',
+      'the run of installation ask-team-a/shop changed DeployItem ask-team-a/shop-db.\n',
+      'the job of DeployItem ask-team-a/shop-db started (in the run of its owner)',
+      'the job ended: Failed after 3.0s: no such image',
+      '\nnext: fix the cause, then pawl retry di/shop-db -n ask-team-a',
+    ],
+  },
+  {
+    title: 'why -o wide adds exact times, versions, IDs and passes',
+    words: ['why', 'di/shop-db', '-o', 'wide'],
+    prints: [
+      `${at(900).toISOString()} another client changed Installation ask-team-a/shop (version 2): `,
+      `job j1 of Installation ask-team-a/shop started (operation reconcile; run ${RUN})`,
       'the run of installation ask-team-a/shop, in pass 2, step run items, changed DeployItem ask-team-a/shop-db',
-      `job j1 of DeployItem ask-team-a/shop-db began (hosted by run ${RUN})`,
-      'it ended Failed after 3.0s: no such image',
     ],
   },
   {
     title: 'why names the item that failed an Installation',
     words: ['why', 'inst/shop'],
     prints: [
-      'Execution ask-team-a/shop (Failed) failed with DeployItem ask-team-a/shop-db (Failed).\n  DeployItem ask-team-a/shop-db is Failed: no such image.\n',
+      'Installation ask-team-a/shop is Failed: DeployItem ask-team-a/shop-db: no such image.\n\nBecause:\n',
+      'Execution ask-team-a/shop (Failed) failed because of DeployItem ask-team-a/shop-db (Failed).\n',
     ],
   },
   {
     title: 'history shows the versions of an object',
     words: ['history', 'inst/shop'],
-    prints: ['version 2  MODIFIED, seen by watch', 'status.phase: Init -> Failed'],
+    prints: [
+      /^Installation ask-team-a\/shop: Failed, last change /,
+      'changed by another client',
+      'status.phase: Init -> Failed',
+    ],
+  },
+  {
+    title: 'history -o wide adds versions, sources and exact times',
+    words: ['history', 'inst/shop', '-o', 'wide'],
+    prints: [/\n\d{4}-\S+Z {2}changed by another client, version 2, seen by watch\n/],
   },
   {
     title: 'history --at shows a previous version',

@@ -135,6 +135,55 @@ describe('an installation whose imports are applied', () => {
     expect(read(COPY)).toMatchObject({ data: 1, metadata: { labels } })
   })
 
+  it('has the source in each copy, and the previous value only if both values are from ConfigMaps', async () => {
+    const CORE = '/api/v1/namespaces/n'
+    const map = (cpu: string) =>
+      stage().api.put(`${CORE}/configmaps/sizes`, { metadata: { name: 'sizes' }, data: { cpu } })
+    const secret = { metadata: { name: 'creds' }, data: { cpu: Buffer.from('7').toString('base64') } }
+    stage().api.put(`${CORE}/secrets/creds`, secret)
+    const importFrom = (source: object) => install([{ name: 'size', ...source }])
+    const fromMap = { configMapRef: { name: 'sizes', key: 'cpu' } }
+    const annotation = (name: string) =>
+      read(COPY)?.metadata.annotations?.[`data.landscaper.gardener.cloud/pawl-${name}`]
+    const jobs = [
+      ['DataObject', 'job-0', { dataRef: 'size' }, '1', undefined],
+      ['the first value of a ConfigMap', 'job-1', fromMap, '2', undefined],
+      ['the second value', 'job-2', fromMap, '3', { jobID: 'job-1', value: 2 }],
+      ['the same value', 'job-3', fromMap, '3', { jobID: 'job-1', value: 2 }],
+      ['a Secret', 'job-4', { secretRef: { name: 'creds', key: 'cpu' } }, '3', undefined],
+      ['a ConfigMap after the Secret', 'job-5', fromMap, '4', undefined],
+      ['a long value', 'job-6', fromMap, `"${'x'.repeat(2000)}"`, { jobID: 'job-5', value: 4 }],
+      ['a short value after the long one', 'job-7', fromMap, '5', undefined],
+    ] as const
+    for (const [what, jobID, source, value, previous] of jobs) {
+      map(value)
+      importFrom(source)
+      await apply(jobID)
+      const found = annotation('previous') ?? ''
+      expect([what, found === '' ? undefined : JSON.parse(found)]).toEqual([what, previous])
+      const [kind = ''] = annotation('source')?.split('/') ?? []
+      expect(Object.keys(source)[0]?.replace('Ref', '').toLowerCase()).toBe(kind.toLowerCase().replace('object', ''))
+    }
+  })
+
+  it('does not write a copy of an earlier version of Pawl, which has no source, until the value changes', async () => {
+    await apply('job-1')
+    const kept = read(COPY)
+    const found = Object.entries(kept?.metadata.annotations ?? {})
+    const annotations = Object.fromEntries(found.filter(([name]) => !name.endsWith('/pawl-source')))
+    const old = { ...kept, metadata: { name: '', ...kept?.metadata, annotations } }
+    stage().api.put(COPY, old)
+    const before = writes().length
+    await apply('job-2')
+    expect(writes().length).toBe(before)
+    size(2)
+    await apply('job-3')
+    expect(read(COPY)?.metadata.annotations).toHaveProperty(
+      ['data.landscaper.gardener.cloud/pawl-source'],
+      'DataObject/size',
+    )
+  })
+
   it('fails with NameTaken when another installation owns an object with the name of a copy', async () => {
     putInstallation('lives')
     put(COPY, { ownerReferences: [owner('lives')] }, { data: 'theirs' })
@@ -173,7 +222,7 @@ describe('an installation whose execution name is taken', () => {
   })
 
   it('waits for the existing execution with one subscription, also when the activity runs twice', async () => {
-    const reason = 'waiting for execution n/root of an earlier installation to be gone'
+    const reason = 'waiting for the deletion of Execution "n/root" of an earlier installation'
     expect(await apply()).toEqual({ result: 'waiting', reason })
     expect(await apply()).toEqual({ result: 'waiting', reason })
     const rows = deps.db.selectFrom('subscription').select(['uid', 'job_id', 'kind', 'namespace', 'name'])

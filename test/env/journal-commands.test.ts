@@ -55,7 +55,8 @@ describe('pawl journal export', { timeout: 120_000 }, () => {
     const { code, stdout, stderr } = await pawl('export', 'inst/shop', '-n', 'team-a')
     expect({ code, stderr }).toEqual({
       code: 0,
-      stderr: 'pawl: the history is not in the file: Temporal has it no more, or nobody said where it is\n',
+      stderr:
+        'pawl: warning: the file has no history: Temporal has deleted it, or its address is unknown (--temporal-address)\n',
     })
     expect(JSON.parse(stdout)).toMatchObject({
       format: 'pawl.job/1',

@@ -43,10 +43,10 @@ describe('pawl replay --against, on recorded runs', { timeout: 180_000 }, () => 
     expect(verdict).toMatchObject({ part: 0, unknown: 0 })
     expect(verdict.differ).toBeGreaterThanOrEqual(EXECUTIONS.length - 1)
     expect(verdict.kinds.map(({ what }) => what)).toEqual([
-      'decision awaitPickup: only this build does it',
-      'write settle: another change.lastError.codes',
-      'write settle: another change.lastError.operation',
-      'write settle: another change.lastError.reason',
+      'decision awaitPickup: only in this build',
+      'write settle: different change.lastError.codes',
+      'write settle: different change.lastError.operation',
+      'write settle: different change.lastError.reason',
     ])
     expect(trialOf(verdict, 'execution-manifest-timeout').differences).toContainEqual({
       pass: 2,
@@ -87,7 +87,7 @@ describe('pawl replay --against, on recorded runs', { timeout: 180_000 }, () => 
     expect(trialOf(verdict, name).differences).toEqual(trialOf(ofFolder.verdict, name).differences)
     // The bundle does not contain the controllers of --controllers, so it cannot replay their runs.
     expect(verdict).toMatchObject({ differ: 2, part: LEVELS.length })
-    expect(verdict.notes).toContain('of a bundle it is not known whether its activities are others')
+    expect(verdict.notes).toContain('a bundle has no activities, so their changes are not listed')
     expect(code).toBe(3)
   })
 
@@ -100,7 +100,7 @@ describe('pawl replay --against, on recorded runs', { timeout: 180_000 }, () => 
     const dimmed = ['--against-controllers', join(HERE, 'level/dimmed.ts')]
     const { code, verdict } = await gate(CHECKOUT, LEVELS, ...dimmed)
     expect(verdict).toMatchObject({ part: 0, unknown: 0 })
-    expect(verdict.kinds.map(({ what }) => what)).toContain('write applyLevel: another object.data.keys')
+    expect(verdict.kinds.map(({ what }) => what)).toContain('write applyLevel: different object.data.keys')
     expect(code).toBe(3)
   })
 
@@ -109,9 +109,9 @@ describe('pawl replay --against, on recorded runs', { timeout: 180_000 }, () => 
       ...['--against', HASTY, '--file', file('execution-manifest-failed'), '--controllers', LEVEL_CONTROLLERS],
     )
     expect(code).toBe(3)
-    expect(stdout).toContain('1 run replayed with both builds\n')
+    expect(stdout).toMatch(/^1 of 1 run replayed with both builds differs\n/)
     expect(stdout).toContain(
-      'note compared are decisions of plans and the inputs of calls; what activities make of an input',
+      'note: only decisions of plans and inputs of calls are compared; no history has the work of activities\n',
     )
     expect(stdout).toContain('    change.lastError.operation: handlePhaseProgressing -> Progressing\n')
   })
@@ -119,24 +119,29 @@ describe('pawl replay --against, on recorded runs', { timeout: 180_000 }, () => 
   it('rejects a run that this build cannot replay', async () => {
     // Without --controllers, neither build has the controller of this run.
     const { code, stdout } = await pawl('--against', CHECKOUT, '--file', file('beacon-level-life'))
-    expect(stdout).toContain('1 this build cannot replay itself')
+    expect(stdout).toContain('1 that this build cannot replay, so they are not compared')
     expect(code).toBe(4)
   })
 
   const own = join(folder, 'own.js')
   it.each([
-    ['a file that is not a bundle', file('execution-manifest-failed'), [], 'found another file, expected a bundle'],
+    [
+      'a file that is not a bundle',
+      file('execution-manifest-failed'),
+      [],
+      'is no workflow bundle; expected a folder of Pawl',
+    ],
     [
       'a folder without workflows',
       join(HERE, 'level'),
       [],
-      'found no workflows/index.ts or .js in it, expected a folder of Pawl or a bundle',
+      'has no workflows/index.ts or .js; expected a folder of Pawl or a workflow bundle',
     ],
     [
       'controllers for a bundle',
       own,
       ['--against-controllers', LEVEL_CONTROLLERS],
-      '--against-controllers is given beside a bundle',
+      '--against-controllers: a bundle has its own controllers',
     ],
   ])('rejects %s as a build', async (_, build, more, message) => {
     writeFileSync(own, '"use strict"')
@@ -152,13 +157,13 @@ describe('pawl replay, on a recorded run', () => {
     ['installation-failure', 'Failed', 2],
     ['installation-superseded', 'Superseded', 2],
     ['installation-deletion', 'Deleted', 1],
-    ['execution-continued', 'goes on as a new run', 3],
+    ['execution-continued', 'continues as a new run', 3],
   ])('%s is shown up to its end: %s', async (name, state, passes) => {
     const { stdout } = await pawl('--file', file(name), '-o', 'json')
     const replayed = JSON.parse(stdout) as ReplayedJob
     expect(replayed).toMatchObject({
       state,
-      notes: ['the journal has nothing of this job: writes and events are not shown'],
+      notes: ['the journal has no rows of this job: writes and events are not shown'],
     })
     expect(replayed.passes.map(({ pass }) => pass)).toEqual(Array.from({ length: passes }, (_, index) => index + 1))
     expect(replayed.passes.every(({ plans }) => plans.every(({ trace }) => trace !== undefined))).toBe(true)
@@ -166,15 +171,15 @@ describe('pawl replay, on a recorded run', () => {
 
   it('shows the plans with the steps that ran, and the wake of each pass, up to the requested pass', async () => {
     const { stdout } = await pawl('--file', file('installation-failure'))
-    expect(stdout).toContain('woken by  the job begins: reconcile annotation\n')
+    expect(stdout).toContain('woken by  the start of the job: reconcile annotation\n')
     expect(stdout).toContain('woken by  event 75 of the journal\n')
     expect(stdout).toContain('saw       Installation failure  version 408, phase Progressing\n')
     expect(stdout).toMatch(/ {13}│ {2}└─ ✗ triggerDeployItems: DeployItemsFailed: .* \(final\)\n/)
-    expect(stdout).toContain('came to   settle: Failed, children failed\n')
+    expect(stdout).toContain('result    settle: Failed, children failed\n')
     expect((await pawl('--file', file('installation-failure'), '--to', '1')).stdout).not.toContain('pass 2 of 2')
     expect(await pawl('--file', file('installation-failure'), '--to', '3')).toMatchObject({
       code: 2,
-      stderr: "pawl: --to is '3', expected a pass of Installation replay/failure: 1 to 2\n",
+      stderr: 'pawl: Installation replay/failure: --to: no pass "3"; the job has passes 1 to 2\n',
     })
   })
 

@@ -58,7 +58,7 @@ async function loadCommand(name: string): Promise<Command | undefined> {
 async function namesFor(first: string | undefined): Promise<readonly string[]> {
   if (first !== undefined && Object.hasOwn(COMMANDS, first)) return [first]
   const { COMMANDS: ofWings } = await import('../../activities/commands.gen.ts')
-  const names = ofWings.map(({ name }) => name)
+  const names = ofWings.flatMap(({ name, commands }) => (commands.length === 0 ? [] : [name]))
   return first !== undefined && names.includes(first) ? [first] : [...Object.keys(COMMANDS), ...names]
 }
 

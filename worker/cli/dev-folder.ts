@@ -24,7 +24,7 @@ export const DATA_DIR_OPTION = [
 
 type DevConfig = Pick<Config, 'dataDir' | 'kubeconfig'>
 
-/** What to do if a command needs a running `pawl dev` and none is found. */
+/** The hint for users if a command needs a running `pawl dev` and none is found. */
 export const DEV_HINT = 'run the export lines that pawl dev printed'
 
 /** Undefined if no `pawl dev` runs for the folder. */

@@ -15,6 +15,7 @@ import { openApi } from './api-place.ts'
 import { apiFindings, journalFindings } from './doctor/journal.ts'
 import { clusterFindings } from './doctor/cluster.ts'
 import { exitCodeOf, type Finding, findingsText } from './doctor/findings.ts'
+import { runWingCheck, WING_CHECKS } from './wing-commands.ts'
 import { optionsOf, withFlags, foldFlags, TEMPORAL_DETAILS } from './options.ts'
 import { namespaceOf } from './kubeconfig.ts'
 import { openUserClient } from './user.ts'
@@ -34,9 +35,15 @@ export function doctorCommand(): Command {
     .option('-o, --output <format>', FORMATS.join(', '), parseOneOf(FORMATS), 'text')
     .option('--temporal-address <host:port>', 'Temporal (default: $PAWL_TEMPORAL_ADDRESS, else from pawl dev)')
   const command = withFlags(addJournalFlags(bare), TEMPORAL_FLAGS)
+  for (const { name, summary } of WING_CHECKS) command.option(`--${name}`, `${summary} (-n: in one namespace)`)
   return foldFlags(command, TEMPORAL_DETAILS)
-    .addHelpText('after', '\nExamples:\n  pawl doctor\n  pawl doctor -n team-a -o json')
+    .addHelpText('after', '\nExamples:\n  pawl doctor\n  pawl doctor -n team-a -o json\n  pawl doctor --landscaper')
     .action(async (flags: DoctorFlags) => {
+      const wingCheck = WING_CHECKS.find(({ name }) => command.getOptionValue(name) === true)
+      if (wingCheck !== undefined) {
+        process.exitCode = await runWingCheck(wingCheck.check, flags)
+        return
+      }
       const findings = await examine(flags, optionsOf(command))
       const isColoured = process.stdout.isTTY && process.stdout.hasColors()
       process.stdout.write(

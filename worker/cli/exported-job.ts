@@ -9,6 +9,7 @@ import { objectAndJobs } from './query/diff.ts'
 import { findJob, type FoundJob } from './query/find-object.ts'
 import type { JournalSession } from './query/open-journal.ts'
 import { nameOf } from './query/format.ts'
+import { runIDOf } from './replay/history-events.ts'
 
 const SIGNALED = 'EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED'
 const EXPORT_FORMAT = 'pawl.job/1'
@@ -44,9 +45,9 @@ type NamedJob = FoundJob & { readonly job: JobRecord }
 /** @throws UsageError for several jobs; an Error if the object has no job. */
 export async function findNamedJob(journal: JournalSession, words: readonly string[]): Promise<NamedJob> {
   const [named, jobs] = objectAndJobs(words)
-  if (jobs.length > 1) throw new UsageError(`found ${jobs.length} jobs (${jobs.join(', ')}), expected one`)
+  if (jobs.length > 1) throw new UsageError(`found ${jobs.length} jobs (${jobs.join(', ')}); give one job`)
   const { object, job } = await findJob(journal, named, jobs[0])
-  if (job === undefined) throw new Error(`the journal has no job of ${nameOf(object)}, expected one`)
+  if (job === undefined) throw new Error(`${nameOf(object)}: the journal has no job; start one with pawl reconcile`)
   return { object, job }
 }
 
@@ -58,17 +59,16 @@ export async function exportedJob(
   const rows = await journal.exportedRows(workflowID, object.uid)
   const { fetchRun, historyJson } = await import('./temporal-runs.ts')
   const runs = target === undefined ? [] : await fetchRun(target, workflowID)
-  const earlier = runs.slice(0, -1).map(({ history }) => ({ events: historyJson(history) }))
-  const run = runs.at(-1)
-  const histories = [...earlier, ...(run === undefined ? [] : [{ events: historyJson(run.history) }])]
+  const histories = runs.map((run) => ({ events: historyJson(run) }))
+  const [earlier, history] = [histories.slice(0, -1), histories.at(-1)]
   const seqs = histories.flatMap(({ events }) => wakeNumbersIn(events))
   const journalRows = { ...rows, wokenBy: await eventsOf(journal, seqs, startedAt) }
   return {
     format: EXPORT_FORMAT,
     workflowId: workflowID,
-    runId: run?.runID ?? '',
+    runId: runIDOf(history?.events ?? []),
     jobID,
-    history: run === undefined ? undefined : histories.at(-1),
+    history,
     ...(earlier.length > 0 && { earlier }),
     journal: journalRows,
   }

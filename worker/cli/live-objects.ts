@@ -65,6 +65,7 @@ const PAGE = '500'
 /**
  * Reads the newest Events of an object as texts `<reason>: <message>`, the newest first. Equal texts occur once.
  *
+ * @param since a timestamp of Kubernetes; older Events are left out. Default: all.
  * @returns no texts if the user may not list Events.
  * @throws KubeError for other failures.
  */
@@ -72,6 +73,7 @@ export async function newestEvents(
   kube: Pick<KubeClient, 'request'>,
   { namespace, uid }: { readonly namespace: string; readonly uid: string },
   limit: number,
+  since?: string,
 ): Promise<readonly string[]> {
   const path = resourcePath({ apiVersion: 'v1', plural: 'events' }, namespace)
   const query = { fieldSelector: `involvedObject.uid=${uid}`, limit: PAGE }
@@ -79,9 +81,9 @@ export async function newestEvents(
     if (error instanceof KubeError && error.status === 403) return undefined
     throw error
   })
-  const events = [...((answer?.items ?? []) as readonly EventObject[])].sort((one, other) =>
-    timeOf(one) < timeOf(other) ? 1 : -1,
-  )
+  const events = ((answer?.items ?? []) as readonly EventObject[])
+    .filter((event) => since === undefined || Date.parse(timeOf(event)) >= Date.parse(since))
+    .toSorted((one, other) => (timeOf(one) < timeOf(other) ? 1 : -1))
   return [...new Set(events.map(({ reason = '', message = '' }) => `${reason}: ${message}`))].slice(0, limit)
 }
 

@@ -15,15 +15,15 @@ interface MissingObject {
   readonly name: string
 }
 
-/** What the source knows: the journal, or the API server. */
+/** The objects and namespaces that the journal or the API server knows. */
 interface KnownObjects {
   /** `in the journal` or `in the cluster`. */
   readonly place: string
   /** The objects of the kind that the user may list. */
   readonly objects: readonly ObjectName[]
-  /** False if the namespace is known not to exist. */
-  readonly hasNamespace: boolean
-  /** What to do if no object is similar. */
+  /** All namespaces; undefined if they are unknown. */
+  readonly namespaces: readonly string[] | undefined
+  /** The hint if no object is similar. */
   readonly otherwise: string
 }
 
@@ -33,15 +33,21 @@ export function missingObjectText(missing: MissingObject, known: KnownObjects): 
   const elsewhere =
     other &&
     `${quotedName({ ...missing, namespace: '' })} exists in namespace "${other.namespace}": add -n ${other.namespace}`
-  if (!known.hasNamespace) {
-    const similar = similarName(namespace, [...new Set(known.objects.map((one) => one.namespace))])
-    const hint = similar === undefined ? (elsewhere ?? 'see -n and --context') : `did you mean "${similar}"?`
-    return `namespace "${singleLine(namespace, 253)}" does not exist; ${hint}`
-  }
+  if (lacksNamespace(namespace, known.namespaces)) return missingNamespaceText(namespace, known.namespaces, elsewhere)
   const names = known.objects.filter((one) => one.namespace === namespace).map((one) => one.name)
   const similar = similarName(name, names)
   const hint = similar === undefined ? (elsewhere ?? known.otherwise) : `did you mean "${similar}"?`
   return `${quotedName(missing)} is not ${known.place}; ${hint}`
+}
+
+function lacksNamespace(namespace: string, all: readonly string[] | undefined): all is readonly string[] {
+  return namespace !== '' && all !== undefined && !all.includes(namespace)
+}
+
+function missingNamespaceText(namespace: string, all: readonly string[], otherwise = 'see -n and --context'): string {
+  const similar = similarName(namespace, all)
+  const hint = similar === undefined ? otherwise : `did you mean "${similar}"?`
+  return `namespace "${singleLine(namespace, 253)}" does not exist; ${hint}`
 }
 
 /** The parts of the journal that this module reads. */
@@ -66,7 +72,7 @@ export async function missingInJournal(journal: ListedJournal, of: GroupKind, na
     {
       place: `in the journal of cluster "${cluster}"`,
       objects,
-      hasNamespace: objects.some((one) => one.namespace === namespace) || (await hasNamespace(journal, namespace)),
+      namespaces: await namespacesIn(journal),
       otherwise: objects.length === 0 ? `the journal has no ${of.kind} that you may list` : all,
     },
   )
@@ -79,14 +85,23 @@ async function unlessForbidden<Answer>(answer: Promise<Answer>): Promise<Answer 
   })
 }
 
-/** False only if the journal has all namespaces and this one is not among them. */
-export async function hasNamespace(
-  { kinds, listNames }: Pick<ListedJournal, 'kinds' | 'listNames'>,
-  namespace: string,
-): Promise<boolean> {
-  if (!kinds.some(({ group, kind, isFollowed }) => group === '' && kind === 'Namespace' && isFollowed)) return true
+/** @throws an Error if the namespace is known not to exist. @param namespace undefined: all namespaces. */
+export async function requireNamespace(
+  journal: Pick<ListedJournal, 'kinds' | 'listNames'>,
+  namespace: string | undefined,
+): Promise<void> {
+  const all = await namespacesIn(journal)
+  if (namespace !== undefined && lacksNamespace(namespace, all)) throw new Error(missingNamespaceText(namespace, all))
+}
+
+/** Undefined if no bridge follows namespaces, or if the user may not list them. */
+async function namespacesIn({
+  kinds,
+  listNames,
+}: Pick<ListedJournal, 'kinds' | 'listNames'>): Promise<readonly string[] | undefined> {
+  if (!kinds.some(({ group, kind, isFollowed }) => group === '' && kind === 'Namespace' && isFollowed)) return undefined
   const names = (await unlessForbidden(listNames(NAMESPACE, undefined))) ?? []
-  return names.length === 0 || names.some(({ name }) => name === namespace)
+  return names.length === 0 ? undefined : names.map(({ name }) => name)
 }
 
 const MAX_LISTED = '1000'
@@ -97,23 +112,21 @@ export async function missingInCluster(
   { kind, api }: { readonly kind: string; readonly api: Resource },
   { namespace, name }: ObjectName,
 ): Promise<string> {
-  const list = async (place: string | undefined) =>
-    await unlessForbidden(kube.request<ObjectList>('GET', resourcePath(api, place), { query: { limit: MAX_LISTED } }))
-  const { items } = (await list(undefined)) ?? (await list(namespace)) ?? { items: [] }
-  const read = kube.request('GET', resourcePath({ apiVersion: 'v1', plural: 'namespaces' }, undefined, namespace))
-  const hasNamespace = await unlessForbidden(read).then(
-    () => true,
-    (error: unknown) => {
-      if (isNotFound(error)) return false
-      throw error
-    },
-  )
+  const list = async (of: Resource, place: string | undefined) =>
+    await unlessForbidden(kube.request<ObjectList>('GET', resourcePath(of, place), { query: { limit: MAX_LISTED } }))
+  const objects = await list(api, undefined).catch((error: unknown) => {
+    if (isNotFound(error)) return 'no such kind' as const
+    throw error
+  })
+  if (objects === 'no such kind') return `kind "${kind}" does not exist in the cluster; apply the CRDs of deploy/crds`
+  const { items } = objects ?? (await list(api, namespace)) ?? { items: [] }
+  const namespaces = await list({ apiVersion: 'v1', plural: 'namespaces' }, undefined)
   return missingObjectText(
     { kind, namespace, name },
     {
       place: 'in the cluster',
       objects: items.map(({ metadata }) => ({ namespace: metadata.namespace ?? '', name: metadata.name })),
-      hasNamespace: namespace === '' || hasNamespace,
+      namespaces: namespaces?.items.map(({ metadata }) => metadata.name),
       otherwise: 'see -n and --context',
     },
   )

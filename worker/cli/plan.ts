@@ -23,23 +23,27 @@ const FORMATS = ['text', 'json', 'yaml'] as const
 
 const EXAMPLES = `
 Examples:
-  pawl plan -f shop.yaml            what applying it would do: exit code 0 nothing, 3 something
-  helm template . | pawl plan -f -  of manifests from another program
-  pawl plan show installation       what the controller of Installations does`
+  pawl plan -f shop.yaml            what applying the file would change; exit code 0: nothing, 3: something
+  helm template . | pawl plan -f -  the same for manifests from another program
+  pawl plan show installation       draw the plan of the controller of Installations`
 
 const CONTROLLERS = ['--controllers <files>', 'modules of controllers in level mode, separated by commas'] as const
 
 export function planCommand(): Command {
   const command = new Command('plan')
-    .description('tell what applying manifests would do (-f), or draw what the controllers do (show, list)')
-    .option('-f, --filename <files>', 'manifests, separated by commas, or - for stdin: nothing is written', joined)
+    .description('show what applying manifests would change (-f), or draw the plans of controllers (show, list)')
+    .option(
+      '-f, --filename <files>',
+      'manifests, separated by commas, or - for stdin; the command writes nothing',
+      joined,
+    )
     .option('-o, --output <format>', FORMATS.join(', '), parseOneOf(FORMATS), 'text')
-    .option('--target-allow <servers>', 'where Targets and registries may lead, as of the worker', joined)
-    .option('--registry-local <folder>', 'where components of repositories of type local lie, as of the worker')
+    .option('--target-allow <servers>', 'servers that Targets and registries may use, as for the worker', joined)
+    .option('--registry-local <folder>', 'folder with the components of local repositories, as for the worker')
   return addJournalFlags(command)
     .addHelpText('after', EXAMPLES)
     .action(async ({ filename, ...flags }: FilesFlags) => {
-      if (filename === undefined) throw new UsageError('found no -f FILE and no command, expected -f, show or list')
+      if (filename === undefined) throw new UsageError('plan: no manifests and no command; add -f FILE, show or list')
       const { planFiles } = await import('./plan/plan-files.ts')
       await planFiles({ ...flags, filename: filename.split(',') })
     })
@@ -48,11 +52,11 @@ export function planCommand(): Command {
         .description('draw the plan of a kind, phase by phase')
         .argument(
           '[kind]',
-          'any name of it, such as Installation, inst or widgets.example.com, or the name of its controller',
+          'a name of the kind, such as Installation, inst or widgets.example.com, or the name of its controller',
         )
         .option('--format <format>', PLAN_FORMATS.join(', '), parseOneOf(PLAN_FORMATS), 'text')
         .option(...CONTROLLERS, joined)
-        .option('--trace <file>', 'in place of a kind: which steps ran in a pass that a test has recorded')
+        .option('--trace <file>', 'instead of a kind: draw the steps that ran in a pass that a test has recorded')
         .addHelpText('after', '\nExamples:\n  pawl plan show inst\n  pawl plan show exec --format mermaid')
         .action(async (name: string | undefined, { format, trace, ...flags }: ShowFlags) => {
           process.stdout.write(await drawPlanOrTrace(name, trace, { format, flags }))
@@ -60,7 +64,7 @@ export function planCommand(): Command {
     )
     .addCommand(
       new Command('list')
-        .description('name the kinds that have a plan')
+        .description('list the kinds that have a plan')
         .option(...CONTROLLERS, joined)
         .addHelpText('after', '\nExamples:\n  pawl plan list\n  pawl plan list --controllers shop.ts')
         .action(async (flags: PlanFlags) => {
@@ -81,7 +85,9 @@ async function drawPlanOrTrace(
 ): Promise<string> {
   if (trace !== undefined && name === undefined) return await drawTrace(trace, format)
   if (name === undefined || trace !== undefined)
-    throw new UsageError(`found ${name === undefined ? 'no kind' : 'a kind and --trace'}, expected a kind or --trace`)
+    throw new UsageError(
+      `plan show: ${name === undefined ? 'no kind and no --trace' : 'a kind and --trace'}; give one of them`,
+    )
   const plans = await allPlans(flags)
   return drawPlan(planNamed(plans, name), format, plans)
 }

@@ -21,10 +21,10 @@ interface ReplayFlags extends JournalFlags, TemporalAddressFlags {
   readonly controllers?: string
   readonly workflowBundle?: string
   readonly payloadKey?: string
-  readonly output: 'text' | 'json'
+  readonly output: 'text' | 'wide' | 'json'
 }
 
-const FORMATS = ['text', 'json'] as const
+const FORMATS = ['text', 'wide', 'json'] as const
 
 const RARE_FLAGS = [
   ...['against-controllers', 'controllers', 'workflow-bundle', 'payload-key'],
@@ -36,30 +36,30 @@ const EXAMPLES = `
 Examples:
   pawl replay inst/shop                 the newest job; keys: n, p, a number, q
   pawl replay inst/shop 0c5b2a --to 3   the first three passes of this job
-  pawl replay --file shop.json -o json  of what pawl journal export wrote
-  pawl replay inst/shop --inspect       under a debugger
+  pawl replay --file shop.json -o json  a job in a file of pawl journal export
+  pawl replay inst/shop --inspect       the same under a debugger
   pawl replay --against ../next --since 7d -A
-    a week with another build; exit code 0: nothing differs, 3: something does,
-    4: not all was compared`
+    the jobs of a week with another build; exit code 0: no difference,
+    3: differences, 4: some jobs were not compared`
 
 export function replayCommand(): Command {
   const bare = new Command('replay')
-    .description('step through a job again: what woke each pass, what it saw, decided, called and wrote')
+    .description('step through a past job: what woke each pass, and what the pass read, decided, called and wrote')
     .argument('[object and job...]', 'the object, and a job of it (default: the newest)')
-    .option('--file <path>', 'what pawl journal export wrote, in place of an object; with --against also a folder')
-    .option('--to <pass>', 'the passes up to this one')
+    .option('--file <path>', 'a file of pawl journal export, instead of an object; with --against also a folder')
+    .option('--to <pass>', 'show the passes up to this one')
     .option(
       '--inspect [address]',
-      'under a debugger that attaches to this port, or host and port, of this machine (default: 9229; 0 is a free one)',
+      'open this port, or host and port, of this machine for a debugger (default: 9229; 0: any free port)',
     )
-    .option('--against <build>', 'try past jobs with another build: a folder of Pawl, or a bundle of workflows')
+    .option('--against <build>', 'replay past jobs with another build: a folder of Pawl, or a bundle of workflows')
     .option(
       '--against-controllers <files>',
       'controller modules of the other build (default: the value of --controllers)',
       joined,
     )
-    .option('--since <duration>', 'with --against: the jobs that have begun since then, such as 7d')
-    .option('-A, --all-namespaces', 'with --against: of all namespaces')
+    .option('--since <duration>', 'with --against: the jobs that started in this time before now, such as 7d')
+    .option('-A, --all-namespaces', 'with --against: the jobs of all namespaces')
     .option('-o, --output <format>', FORMATS.join(', '), parseOneOf(FORMATS), 'text')
     .option('--controllers <files>', 'modules of controllers in level mode, as the worker has them', joined)
     .option('--workflow-bundle <file>', 'a bundle of the workflows, as the worker has it')
@@ -84,8 +84,11 @@ export function replayCommand(): Command {
         import('./replay/show-job.ts'),
       ])
       const job = file === undefined ? await fetchJob(words, flags, target) : await readJob(file)
-      if (flags.inspect === undefined) await showJob(job, flags, payloadKeyPath)
-      else {
+      if (flags.inspect === undefined) {
+        const namespace = flags.namespace === undefined ? '' : ` -n ${flags.namespace}`
+        const next = file === undefined ? `pawl replay ${words.join(' ')}${namespace} --inspect` : undefined
+        await showJob(job, { ...flags, next }, payloadKeyPath)
+      } else {
         const { inspectJob } = await import('./replay/inspect.ts')
         await inspectJob(job, { ...flags, inspect: flags.inspect }, payloadKeyPath)
       }
@@ -102,21 +105,26 @@ function refuseContradictions(words: readonly string[], flags: ReplayFlags): voi
     since: named(since, '--since'),
     all: named(allNamespaces, '-A'),
   }
-  const refuse = (found: string | undefined, beside: string, expected: string) => {
-    if (found !== undefined) throw new UsageError(`found ${found} ${beside}, expected ${expected}`)
+  const refuse = (found: string | undefined, problem: string, expected: string) => {
+    if (found !== undefined) throw new UsageError(`replay: ${found} ${problem}; ${expected}`)
   }
-  if (against === undefined) refuse(given.since ?? given.all, 'without --against', 'both')
-  else refuse(given.object ?? given.to ?? given.inspect, 'beside --against', '--since or --file: it tries many jobs')
-  if (file !== undefined) refuse(given.object ?? given.since, 'beside --file', 'one of them')
+  if (against === undefined) refuse(given.since ?? given.all, 'without --against', 'add --against BUILD')
+  else
+    refuse(
+      given.object ?? given.to ?? given.inspect,
+      'together with --against',
+      'use --since or --file, which select many jobs',
+    )
+  if (file !== undefined) refuse(given.object ?? given.since, 'together with --file', 'use one of them')
   else if (against === undefined)
-    refuse(given.object === undefined ? 'no object' : undefined, 'and no --file', 'one such as inst/shop')
+    refuse(given.object === undefined ? 'no object' : undefined, 'and no --file', 'add an object, such as inst/shop')
 }
 
 /** @throws UsageError */
 function refuseBesideInspect({ inspect, to, output }: ReplayFlags): void {
   const found = named(to, '--to') ?? (output === 'json' ? '-o json' : undefined)
   if (inspect !== undefined && found !== undefined)
-    throw new UsageError(`found ${found} beside --inspect, expected one of them`)
+    throw new UsageError(`replay: ${found} together with --inspect; use one of them`)
 }
 
 function named(value: unknown, flag: string): string | undefined {

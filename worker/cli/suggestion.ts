@@ -1,4 +1,4 @@
-// What messages suggest: the next command, and the known name that the user probably meant.
+// Suggestions in messages: the next command, and the known name that the user probably meant.
 
 import { joinNames, nearest } from '../../workflows/kit/index.ts'
 import { readConfig } from '../server/config.ts'
@@ -20,7 +20,7 @@ export function similarName(text: string, known: readonly string[]): string | un
 
 const MAX_NAMES = 8
 
-/** What to do about an unknown name: `did you mean "X"?`, else the known names, at most 8 of them. */
+/** The hint for an unknown name: `did you mean "X"?`, else the known names, at most 8 of them. */
 export function expectedName(text: string, known: readonly string[]): string {
   const similar = similarName(text, known)
   if (similar !== undefined) return `did you mean "${similar}"?`

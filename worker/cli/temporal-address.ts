@@ -13,7 +13,7 @@ export interface TemporalAddressFlags extends DevFlags {
   readonly temporalAddress?: string
 }
 
-/** What to do when no address is found. */
+/** The hint for users when no address is found. */
 export const TEMPORAL_HINT = `${DEV_HINT}, or pass --data-dir or --temporal-address`
 
 export function withTemporalFlags(command: Command): Command {

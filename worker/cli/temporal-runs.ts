@@ -52,20 +52,13 @@ async function stateOf(connection: Connection, namespace: string, workflowId: st
   }
 }
 
-/** One run of a chain. */
-interface FetchedRun {
-  /** The run ID in the first event. A reset copies this event, so after a reset it is the ID of the earlier run. */
-  readonly runID: string
-  readonly history: History
-}
-
 /**
  * The histories of the latest run with this workflow ID and of the runs before it (continue-as-new), the earliest
  * first. Earlier runs are absent if Temporal's retention has deleted them, or if the chain is longer than MOST_RUNS.
  *
  * @returns no runs if Temporal no longer has the latest run.
  */
-export async function fetchRun(target: TemporalTarget, workflowId: string): Promise<readonly FetchedRun[]> {
+export async function fetchRun(target: TemporalTarget, workflowId: string): Promise<readonly History[]> {
   return await connected(target, async (connection) => await fetchChain(connection, target, workflowId))
 }
 
@@ -73,7 +66,7 @@ export async function fetchRun(target: TemporalTarget, workflowId: string): Prom
 export async function* fetchRuns(
   target: TemporalTarget,
   workflowIDs: readonly string[],
-): AsyncGenerator<{ readonly workflowId: string; readonly runs: readonly FetchedRun[] }> {
+): AsyncGenerator<{ readonly workflowId: string; readonly runs: readonly History[] }> {
   const connection = await connect(target)
   try {
     for (const workflowId of workflowIDs) yield { workflowId, runs: await fetchChain(connection, target, workflowId) }
@@ -89,8 +82,8 @@ async function fetchChain(
   connection: Connection,
   target: TemporalTarget,
   workflowId: string,
-): Promise<readonly FetchedRun[]> {
-  const found: FetchedRun[] = []
+): Promise<readonly History[]> {
+  const found: History[] = []
   let runId: string | undefined
   do {
     const execution = runId === undefined ? { workflowId } : { workflowId, runId }
@@ -100,7 +93,7 @@ async function fetchChain(
     })
     if (events === undefined) break
     const started = events[0]?.workflowExecutionStartedEventAttributes
-    found.unshift({ runID: started?.originalExecutionRunId ?? '', history: { events } })
+    found.unshift({ events })
     runId = started?.continuedExecutionRunId ?? ''
   } while (runId !== '' && found.length < MOST_RUNS)
   return found
@@ -117,8 +110,8 @@ async function allEvents(
   let nextPageToken: Uint8Array | undefined
   do {
     const page = { namespace, execution, ...(nextPageToken !== undefined && { nextPageToken }) }
-    const ask = async () => await connection.workflowService.getWorkflowExecutionHistory(page)
-    const answer = await inTime(connection, ask)
+    const call = async () => await connection.workflowService.getWorkflowExecutionHistory(page)
+    const answer = await inTime(connection, call)
     events.push(...(answer.history?.events ?? []))
     nextPageToken = answer.nextPageToken
   } while (nextPageToken.length > 0 && events.length < MOST_EVENTS)
@@ -150,9 +143,9 @@ async function connect(target: TemporalTarget): Promise<Connection> {
   })
 }
 
-/** Calls `ask` with the time limit of a request. */
-async function inTime<Answer>(connection: Connection, ask: () => Promise<Answer>): Promise<Answer> {
-  return await connection.withDeadline(Date.now() + MOST_MS, ask)
+/** Sends one request with its time limit. */
+async function inTime<Answer>(connection: Connection, call: () => Promise<Answer>): Promise<Answer> {
+  return await connection.withDeadline(Date.now() + MOST_MS, call)
 }
 
 function isNotFound(error: unknown): boolean {

@@ -18,9 +18,14 @@ interface Flags extends UserFlags {
   readonly output: (typeof FORMATS)[number]
 }
 
+/** The checks of wings, which `pawl doctor` runs by a flag with the name. */
+export const WING_CHECKS = COMMANDS.flatMap(({ name, summary, check }) =>
+  check === undefined ? [] : [{ name, summary, check }],
+)
+
 /** The command with this name and its subcommands; undefined if no wing has it. */
 export function wingCommand(name: string): Command | undefined {
-  const found = COMMANDS.find((one) => one.name === name)
+  const found = COMMANDS.find((one) => one.name === name && one.commands.length > 0)
   return found && groupOf(found)
 }
 
@@ -53,6 +58,20 @@ async function runCommand(load: WingCommand['load'], own: readonly Option[], fla
     const done = await run({ kube, namespace, who, why, given, progress }).catch((error: unknown) => {
       throw error instanceof CommandUsageError ? new UsageError(error.message, { cause: error }) : error
     })
+    process.stdout.write(await written(done, flags.output))
+    return done.exitCode
+  })
+}
+
+/** @returns the exit code. */
+export async function runWingCheck(
+  load: WingCommand['load'],
+  flags: UserFlags & { readonly output: 'text' | 'json' },
+): Promise<number> {
+  return await withUserClient(flags, async (kube, namespace) => {
+    const { run } = await load()
+    const given = flags.namespace === undefined ? { 'all-namespaces': true as const } : {}
+    const done = await run({ kube, namespace, who: '', why: undefined, given, progress: () => undefined })
     process.stdout.write(await written(done, flags.output))
     return done.exitCode
   })

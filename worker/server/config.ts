@@ -120,8 +120,7 @@ export function readConfig(env: Environment = process.env): Config {
     binaries: namedBinaries(env),
     assetsDir: text(env, 'KUBEBUILDER_ASSETS'),
     searchPath: (text(env, 'PATH') ?? '').split(process.platform === 'win32' ? ';' : ':').filter((dir) => dir !== ''),
-    // npm sets these variables. Other programs that npx starts, such as a test runner, are no commands for users.
-    isStartedByNpx: text(env, 'npm_lifecycle_event') === 'npx' && /^\W*pawl\b/.test(env['npm_lifecycle_script'] ?? ''),
+    isStartedByNpx: isStartedByNpx(env),
     mayDownload: !['1', 'true'].includes(text(env, 'PAWL_OFFLINE') ?? ''),
   }
 }
@@ -144,6 +143,11 @@ export function processArgs(file: string, flags: readonly string[]): string[] {
     modulePath(file),
     ...flags,
   ]
+}
+
+/** npm sets these variables. Other programs that npx starts, such as a test runner, are no commands for users. */
+function isStartedByNpx(env: Environment): boolean {
+  return env['npm_lifecycle_event'] === 'npx' && /^\W*pawl\b/.test(env['npm_lifecycle_script'] ?? '')
 }
 
 const NAMED = [

@@ -141,6 +141,7 @@ export type { ErrorReport, TargetView, TransitionMark } from './run/subject.ts'
 export { levelMode, requestedRunOf } from './run/controller.ts'
 export type {
   Controller,
+  JobInputs,
   JobModeController,
   LevelModeController,
   Mode,
@@ -322,6 +323,11 @@ export type { Partitions, HandledPartitions } from './run/partitions.ts'
 export { workflowIDOf, controllerInID } from './run/subject.ts'
 export { REPLAY_QUEUE } from './run/sinks.ts'
 export type { RunSinks, ReportedBug, ReplayEntry, ReplayCall, ReplayFailure, ReplaySinks } from './run/sinks.ts'
+export { bugCondition, bugPrefix, bugReportIn } from './run/bug-condition.ts'
+
+// ## What the status of an object means, for the command line
+
+export type { DeployedObject, ExplainStatus, StatusExplanation } from './run/explain-status.ts'
 
 // ## Dependencies: cycles, the next nodes, unknown names
 

@@ -139,6 +139,11 @@ export const INDEX_LABEL = `${DATA}index`
 /** On a Target of an imported map: its key. */
 export const TARGET_MAP_KEY_LABEL = `${DATA}targetmapkey`
 
+/** On the copy of an imported value: its source, such as `ConfigMap/sizes/cpu`. */
+export const VALUE_SOURCE_ANNOTATION = `${DATA}pawl-source`
+/** On a changed copy: the previous value and the job that wrote it, as JSON; only if both values are from ConfigMaps. */
+export const PREVIOUS_VALUE_ANNOTATION = `${DATA}pawl-previous`
+
 /** The labels by which Pawl selects data; part of the projection of DataObject, Target and Context. */
 export const DATA_LABELS = [CONTEXT_LABEL, KEY_LABEL, SOURCE_TYPE_LABEL, SOURCE_LABEL, JOB_ID_LABEL].map(label)
 

@@ -82,7 +82,7 @@ export const applyChildrenActivities = (all: LandscaperDeps) => ({
       const rendered = await renderInstallation(deps, input.subject, { installation, jobID: input.jobID })
       if ('fault' in rendered) return { result: 'refused', of: rendered.of, ...rendered.fault }
       const { imports, execution } = rendered
-      await withCondition(COPIES_REFUSED, () => writeCopiesAndStates(deps, input, rendered))
+      await withCondition(COPIES_REFUSED, () => writeCopiesAndStates(deps, input, installation, rendered))
       const wanted = { ...execution, importsHash: imports.hash }
       const written = await withCondition(EXECUTION_REFUSED, () =>
         writeExecution(deps, input, { installation, existing }, wanted),
@@ -118,7 +118,7 @@ const MAX_SHOWN = 5
 /** The message of a condition; empty without replacements. */
 function overwritesText(replaced: readonly string[] | undefined): string | undefined {
   if (replaced === undefined || replaced.length === 0) return replaced && ''
-  return `references to components are replaced: ${shortenList(replaced, MAX_SHOWN).join('; ')}`
+  return `Pawl replaced component references: ${shortenList(replaced, MAX_SHOWN).join('; ')}`
 }
 
 /** Undefined if the job need not wait. */
@@ -132,12 +132,12 @@ async function awaitPredecessors(
     return {
       result: 'waiting',
       of: 'siblings',
-      reason: `waiting for siblings whose exports are imported: ${unfinished.join(', ')}`,
+      reason: `waiting for siblings whose exports it imports: ${unfinished.join(', ')}`,
     }
   if (failed.length === 0) return undefined
   throw finalFailure(
     'NotCompletedDependents',
-    `siblings whose exports are imported have not succeeded: ${failed.join(', ')}; expected Succeeded`,
+    `siblings whose exports it imports have not succeeded: ${failed.join(', ')}; fix them, then reconcile the root`,
   )
 }
 
@@ -171,10 +171,11 @@ async function existingChildren(
 async function writeCopiesAndStates(
   deps: LandscaperDeps,
   { by, subject, jobID }: ApplyChildrenInput,
+  { spec }: Installation,
   { imports, states, subInstallations }: RenderedInstallation,
 ): Promise<void> {
   const writer = { ...by, step: 'applyChildren', fieldManager: 'pawl-installation' }
-  const copies = importCopies(subject, jobID, imports)
+  const copies = importCopies(subject, jobID, imports, spec)
   await writeDataObjects(deps, writer, ...copies, stateSecrets(subject, jobID, 'deploy', states))
   // A sub-installation that imports a whole list or map imports all existing elements.
   if (subInstallations.length > 0) await detachStaleCopies(deps, writer, subject, copies)
@@ -188,6 +189,5 @@ async function checkImports(
 ): Promise<void> {
   if (hash === undefined) return
   if ((await loadImports(deps, installation)).hash === hash) return
-  const { namespace, name } = installation.metadata
-  throw finalFailure('Changed', `an import of installation ${namespace}/${name} changed while its items were rendered`)
+  throw finalFailure('Changed', 'an import changed while Pawl rendered the items')
 }

@@ -2,7 +2,9 @@
 // spec/landscaper.md 1.13, 1.15, 2.3 "Init" 7 and "Completing" 1.
 //
 //   C1. An unchanged copy is not written, and keeps the label of the job that wrote it.
-//   C2. A copy is stale if the job has no such import. Objects of other owners are never changed.
+//   C2. Its annotations have the source of the value, and for ConfigMaps the previous value, for `pawl diff`. An upgrade of Pawl adds them with the
+//       next change of the value (C1).
+//   C3. A copy is stale if the job has no such import. Objects of other owners are never changed.
 
 import {
   CONTEXT_LABEL,
@@ -16,7 +18,8 @@ import { COPIES_CONDITION, installationKind } from '../../../workflows/landscape
 import type { Subject, WatchedKind } from '../../../workflows/kit/index.ts'
 import { targetKind } from '../../../workflows/landscaper/target/kind.ts'
 import type { LandscaperDeps } from '../deps.ts'
-import { type DataToWrite, type WriteDataInput, labelValue } from '../data-objects.ts'
+import { CONFIG_MAP_SOURCE, type DataToWrite, type WriteDataInput, labelValue } from '../data-objects.ts'
+import type { InstallationSpec } from './spec.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { finalFailure } from '../../kube/errors.ts'
 import { listObjects } from '../../kube/read-family.ts'
@@ -25,15 +28,21 @@ import { type Write, type Writer, writeAll } from '../../kube/write.ts'
 import type { ConstructedImports, TargetObject } from '../render/imports.ts'
 import { dataLabels, dataObjectName, elementName, installationContext } from '../render/names.ts'
 
+type ImportSpec = Pick<InstallationSpec, 'imports' | 'importDataMappings'>
 type Copied = Pick<ConstructedImports, 'data' | 'targetObjects'>
 
 /** The input of `writeDataObjects`. @throws `ERR_CONFIGURATION_PROBLEM` (final) for a name that leads out of the scope. */
-export function importCopies(subject: Subject, jobID: string, imports: Copied): readonly WriteDataInput[] {
+export function importCopies(
+  subject: Subject,
+  jobID: string,
+  imports: Copied,
+  spec: ImportSpec,
+): readonly WriteDataInput[] {
   const outside = [...Object.keys(imports.data), ...Object.keys(imports.targetObjects)].find((name) =>
     name.startsWith('#'),
   )
   if (outside !== undefined) {
-    throw finalFailure('ERR_CONFIGURATION_PROBLEM', `import ${outside}: found #, expected a name that begins otherwise`)
+    throw finalFailure('ERR_CONFIGURATION_PROBLEM', `import "${outside}": found "#"; expected a name without "#" at the beginning`)
   }
   const common = {
     namespace: subject.namespace,
@@ -46,7 +55,7 @@ export function importCopies(subject: Subject, jobID: string, imports: Copied): 
     {
       ...common,
       ...withCopiesCondition('CreateDataObjects', dataObjectKind),
-      objects: dataCopies(subject.name, jobID, imports),
+      objects: dataCopies(subject.name, jobID, imports, spec),
     },
     {
       ...common,
@@ -60,7 +69,7 @@ function withCopiesCondition<Watched extends WatchedKind>(reason: string, watche
   return { watched, condition: { type: COPIES_CONDITION, reason } }
 }
 
-function dataCopies(installation: string, jobID: string, { data }: Copied): DataToWrite[] {
+function dataCopies(installation: string, jobID: string, { data }: Copied, spec: ImportSpec): DataToWrite[] {
   const context = installationContext(installation)
   return (
     Object.entries(data)
@@ -69,9 +78,23 @@ function dataCopies(installation: string, jobID: string, { data }: Copied): Data
       .map(([key, value]) => ({
         name: dataObjectName(context, key),
         labels: copyLabels(context, key, jobID),
+        source: valueSource(key, spec),
         content: { data: value },
       }))
   )
+}
+
+/** The value of the annotation. A mapping overrides an import of the same name. */
+function valueSource(key: string, { imports, importDataMappings = {} }: ImportSpec): string {
+  if (Object.hasOwn(importDataMappings, key)) return 'importDataMappings'
+  const { dataRef, secretRef, configMapRef } = imports?.data?.find(({ name }) => name === key) ?? {}
+  if (configMapRef !== undefined) return `${CONFIG_MAP_SOURCE}${configMapRef.name}/${configMapRef.key}`
+  if (secretRef !== undefined) return `Secret/${secretRef.name}/${secretRef.key}`
+  return hasText(dataRef) ? `DataObject/${dataRef}` : 'default'
+}
+
+function hasText(text: string | undefined): text is string {
+  return text !== undefined && text !== ''
 }
 
 // Users select copies by the label `source`.

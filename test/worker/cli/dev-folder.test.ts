@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 
 import { journalURL } from '../../../worker/cli/query/open-journal.ts'
 import { devFolder, findDev } from '../../../worker/cli/dev-folder.ts'
+import { userKubeconfig } from '../../../worker/cli/user.ts'
 import { devAddress } from '../../../worker/cli/temporal-address.ts'
 import { identify } from '../../../worker/dev/process-identity.ts'
 import { removeState, writeState } from '../../../worker/dev/state.ts'
@@ -83,5 +84,10 @@ describe('the data folder of a command', () => {
     const config = { ...none, dataDir: usual, kubeconfig: join(stopped, 'kubeconfig') }
     expect(await findDev({}, config)).toBeUndefined()
     await expect(journalURL({ cluster: 'local' }, config)).rejects.toThrow(`no pawl dev runs for ${stopped}`)
+    // An ephemeral pawl dev removes its folder.
+    const removed = join(stopped, 'removed')
+    const ofRemoved = { ...config, kubeconfig: join(removed, 'kubeconfig') }
+    await expect(journalURL({ cluster: 'local' }, ofRemoved)).rejects.toThrow(`no pawl dev runs for ${removed}`)
+    await expect(userKubeconfig({}, ofRemoved)).rejects.toThrow('no kubeconfig was found')
   })
 })

@@ -24,12 +24,15 @@ export async function readDocuments(files: readonly string[]): Promise<readonly 
   for (const file of files) {
     const name = file === '-' ? 'stdin' : file
     const content = await contentOf(file)
-    if (content === undefined) problems.push(`${name}: found no file that can be read, expected manifests`)
+    if (content === undefined) problems.push(`${name}: the file cannot be read; check its path and permissions`)
     else found.push(...documentsIn(name, content, problems))
   }
   if (found.length > MOST_DOCUMENTS)
-    problems.push(`found ${found.length} objects, expected at most ${MOST_DOCUMENTS} in one plan`)
-  if (found.length === 0 && problems.length === 0) problems.push(`found no object in ${files.join(', ')}, expected one`)
+    problems.push(
+      `${files.join(', ')}: ${found.length} objects; a plan can have at most ${MOST_DOCUMENTS}: use fewer files`,
+    )
+  if (found.length === 0 && problems.length === 0)
+    problems.push(`${files.join(', ')}: no objects; add at least one manifest`)
   if (problems.length > 0) throw new UsageError(problems.join('\n'))
   return found
 }
@@ -46,7 +49,7 @@ export function documentsIn(name: string, content: string, problems: string[]): 
   return parsed.flatMap((one, index) => {
     const at = many ? `${name}, document ${index + 1}` : name
     if (one instanceof YamlError) {
-      problems.push(`${at}: line ${one.line}, column ${one.column}: no YAML (${one.reason})`)
+      problems.push(`${at}: line ${one.line}, column ${one.column}: invalid YAML: ${one.reason}`)
       return []
     }
     const { value } = one
@@ -64,6 +67,8 @@ function objectsIn(at: string, value: unknown, problems: string[]): readonly Doc
     ([, found]) => typeof found !== 'string' || found === '',
   )
   if (missing.length === 0) return [{ at, object: fields as unknown as Document['object'] }]
-  problems.push(`${at}: found no ${missing.map(([field]) => field).join(', no ')}; expected an object of Kubernetes`)
+  problems.push(
+    `${at}: ${missing.map(([field]) => field).join(', ')} ${missing.length === 1 ? 'is' : 'are'} missing; expected a Kubernetes object`,
+  )
   return []
 }

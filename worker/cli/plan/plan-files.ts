@@ -13,7 +13,7 @@ import { openUserClient } from '../user.ts'
 import { secretTexts } from './object-changes.ts'
 import { readDocuments } from './documents.ts'
 import { previewDocuments } from './preview.ts'
-import { planText, exitCodeOf, createPlan, jobKey } from './plan-text.ts'
+import { planText, exitCodeOf, createPlan, objectKey } from './plan-text.ts'
 import { jobsOf, objectsNamed } from '../../../activities/journal/read/object-queries.ts'
 
 export interface PlanFilesFlags extends JournalFlags {
@@ -41,7 +41,7 @@ export async function planFiles(flags: PlanFilesFlags): Promise<void> {
     const plan = createPlan(preview, secretTexts(preview.secrets, parsed), expected ?? new Map())
     const paint = process.stdout.isTTY && process.stdout.hasColors() ? ansiPaint : plainPaint
     const outputs = {
-      text: () => planText(plan, { paint, hasJournal: expected !== undefined }),
+      text: () => planText(plan, { paint, hasJournal: expected !== undefined, files: flags.filename }),
       json: () => `${writeJson(plan, 2)}\n`,
       yaml: () => writeYaml(plan),
     }
@@ -71,7 +71,7 @@ function parsed(text: string): unknown {
 }
 
 /**
- * The expected durations of the jobs in milliseconds, by `jobKey` of the job's object.
+ * The expected durations of the jobs in milliseconds, by `objectKey` of the job's object.
  *
  * @returns undefined if no journal is configured or found (any error of `journalURL`, without a message), or if the
  *   journal does not answer, which is reported on stderr.
@@ -90,11 +90,11 @@ async function durationsOf(
     for (const { subject } of all) {
       const { group = '', kind, namespace, name } = subject
       const ms = await expectedMs(journal, { group, kind, namespace, name })
-      if (ms !== undefined) preview.set(jobKey(subject), ms)
+      if (ms !== undefined) preview.set(objectKey(subject), ms)
     }
     return preview
   } catch (error) {
-    process.stderr.write(`pawl: the journal does not answer: ${failureText(error)}; the plan has no durations\n`)
+    process.stderr.write(`pawl: journal: no answer: ${failureText(error)}; the plan shows no durations\n`)
     return undefined
   } finally {
     await journal.db.destroy()

@@ -2,7 +2,7 @@
 
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import type { DryWrite } from '../../../activities/kube/dry-run.ts'
-import type { DryRunJob } from '../../../workflows/kit/index.ts'
+import { type DryRunJob, groupKindOf } from '../../../workflows/kit/index.ts'
 import { formatDuration, type Paint, singleLine } from '../query/format.ts'
 import { type Change, changesOf, maskSecrets, type DisplayRules } from './object-changes.ts'
 import type { Preview } from './preview.ts'
@@ -52,22 +52,22 @@ interface Plan {
   readonly problems: readonly { readonly item: string; readonly problem: string }[]
 }
 
-/** The key of a job in the expected durations: objects of several kinds may have the same name. */
-export function jobKey({ group = '', kind, namespace, name }: DryRunJob['subject']): string {
+/** The key of an object: objects of several kinds may have the same name. */
+export function objectKey({ group = '', kind, namespace, name }: Omit<DryRunJob['subject'], 'uid'>): string {
   return [group, kind, namespace, name].join('/')
 }
 
-/** @param expected durations by `jobKey` of the job's object. */
+/** @param expected durations by `objectKey` of the job's object. */
 export function createPlan(preview: Preview, secrets: readonly string[], expected: ReadonlyMap<string, number>): Plan {
   const showing = { ...preview, secrets }
   const text = (one: string) => maskSecrets(singleLine(one), showing)
   const own = preview.writes.map((write) => plannedWrite(write, showing))
-  const states = new Map(own.map((one) => [`${one.namespace}/${one.name}`, one.state]))
+  const states = new Map(own.map((one, index) => [writeKey(preview.writes[index]), one.state]))
   const itemPreviews = new Map(preview.works.map((one) => [`${one.namespace}/${one.name}`, one]))
   const inJobs = new Set<string>()
   const plannedJob = ({ subject, end, told: reason, items, jobs }: DryRunJob): PlannedJob => {
     const { kind, namespace, name } = subject
-    const expectedMs = expected.get(jobKey(subject))
+    const expectedMs = expected.get(objectKey(subject))
     return {
       kind,
       namespace,
@@ -83,7 +83,9 @@ export function createPlan(preview: Preview, secrets: readonly string[], expecte
           item: one.item,
           type: one.type,
           level: one.level,
-          state: one.uninstalls ? ('orphaned' as const) : (states.get(key) ?? ('unchanged' as const)),
+          state: one.uninstalls
+            ? ('orphaned' as const)
+            : (states.get(objectKey({ ...one, namespace })) ?? ('unchanged' as const)),
           ...(problem !== undefined && { problem: text(problem) }),
           ...(unknown !== undefined && { unknown: text(unknown) }),
         }
@@ -107,6 +109,11 @@ export function createPlan(preview: Preview, secrets: readonly string[], expecte
       problem === undefined || inJobs.has(`${namespace}/${name}`) ? [] : [{ item: name, problem: text(problem) }],
     ),
   }
+}
+
+function writeKey({ before, after = before }: Partial<DryWrite> = {}): string {
+  const { apiVersion = '', kind = '', metadata } = after ?? { metadata: { name: '' } }
+  return objectKey({ ...groupKindOf({ apiVersion, kind }), namespace: metadata.namespace ?? '', name: metadata.name })
 }
 
 function plannedWrite(write: DryWrite, showing: DisplayRules): PlannedWrite {
@@ -141,11 +148,15 @@ const SIGN: Readonly<Record<State | 'orphaned', readonly [string, Parameters<Pai
 const MOST_FIELDS = 30
 const MOST_OBJECTS = 200
 
-/** @param hasJournal false if durations could not be read. */
-export function planText(
-  plan: Plan,
-  { paint, hasJournal }: { readonly paint: Paint; readonly hasJournal: boolean },
-): string {
+interface PlanTextOptions {
+  readonly paint: Paint
+  /** False if durations could not be read. */
+  readonly hasJournal: boolean
+  /** The files of the manifests; `-` is stdin. */
+  readonly files: readonly string[]
+}
+
+export function planText(plan: Plan, { paint, hasJournal, files }: PlanTextOptions): string {
   const refused = plan.refused.map(({ at, kind, name, problem }) =>
     paint('red', `! ${at}: ${kind} ${name}: ${problem}`),
   )
@@ -154,24 +165,48 @@ export function planText(
   const changed = plan.writes.filter(({ state }) => state !== 'unchanged')
   const writes = changed.slice(0, MOST_OBJECTS).flatMap((one) => writeText(one, paint))
   const more =
-    changed.length > MOST_OBJECTS ? [`and ${changed.length - MOST_OBJECTS} more objects; -o json has all`] : []
-  const counts = (['new', 'changed', 'unchanged', 'deleted'] as const)
-    .map((state) => `${plan.writes.filter((one) => one.state === state).length} ${state}`)
-    .join(', ')
+    changed.length > MOST_OBJECTS
+      ? [`and ${changed.length - MOST_OBJECTS} more objects; -o json shows all of them`]
+      : []
   const times =
     hasJournal || plan.jobs.length === 0
       ? []
-      : [
-          paint(
-            'dim',
-            'no journal, so the durations are unknown; name one with --database-url, --data-dir or $PAWL_DATABASE_URL',
-          ),
-        ]
-  const blocks = [[...refused, ...problems], jobs, [...writes, ...more], [`Objects: ${counts}`, ...times]]
+      : [paint('dim', 'Durations are unknown without a journal; set --database-url, --data-dir or $PAWL_DATABASE_URL.')]
+  const next =
+    exitCodeOf(plan) !== 3 || files.includes('-')
+      ? []
+      : [`next: kubectl apply --server-side --force-conflicts -f ${files.join(',')}`]
+  const blocks = [[answerText(plan, paint)], [...refused, ...problems], jobs, [...writes, ...more], [...times, ...next]]
   return `${blocks
     .filter((lines) => lines.length > 0)
     .map((lines) => lines.join('\n'))
     .join('\n\n')}\n`
+}
+
+/** The first line. */
+function answerText(plan: Plan, paint: Paint): string {
+  const count = (state: State) => plan.writes.filter((one) => one.state === state).length
+  const counts = (['new', 'changed', 'deleted'] as const)
+    .filter((state) => count(state) > 0)
+    .map((state) => `${count(state)} ${state}`)
+    .join(', ')
+  const changes = `${counts === '' ? 'No changes' : `Changes: ${counts}`} (${count('unchanged')} unchanged)`
+  const [failing, refused] = [failuresIn(plan), plan.refused.length]
+  if (failing + refused === 0) return changes
+  const problems = [
+    ...(refused === 0 ? [] : [`the API server rejects ${refused} ${refused === 1 ? 'object' : 'objects'}`]),
+    ...(failing === 0 ? [] : [`${failing} ${failing === 1 ? 'job or item' : 'jobs and items'} would fail`]),
+  ]
+  return `${paint('red', `Fails: ${problems.join(', ')}`)}. ${changes}`
+}
+
+function failuresIn({ jobs, problems }: Plan): number {
+  const inJob = (job: PlannedJob): number => {
+    const items = job.items.filter(({ problem }) => problem !== undefined).length
+    const below = job.jobs.reduce((sum, one) => sum + inJob(one), items)
+    return below === 0 && job.end === 'fails' ? 1 : below
+  }
+  return jobs.reduce((sum, job) => sum + inJob(job), problems.length)
 }
 
 const ENDS = { succeeds: ['', 'green'], waits: [' waits', 'yellow'], fails: [' fails', 'red'] } as const

@@ -161,7 +161,10 @@ async function applyAll(
     const place = await resources.placeOf(object, namespace)
     const of = { at, object, namespace: place?.namespace ?? namespace }
     if (place === undefined) {
-      applied.push({ ...of, refused: `the cluster serves no kind ${object.kind} of ${object.apiVersion}` })
+      applied.push({
+        ...of,
+        refused: `the cluster has no kind "${object.kind}" in "${object.apiVersion}"; install its CRD, or correct apiVersion and kind`,
+      })
       continue
     }
     const fields = Object.entries(object.metadata).filter(([field]) => !SERVER_FIELDS.has(field))

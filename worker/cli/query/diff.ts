@@ -2,44 +2,94 @@
 
 import type { Command } from 'commander'
 
-import { writeJson } from '../../../workflows/kit/index.ts'
-import type { JobRecord } from '../../../activities/journal/read/object-queries.ts'
+import type { JobRecord, ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
+import { suggestedCommand } from '../suggestion.ts'
+import { groupKindOf, isSameGroupKind, writeJson } from '../../../workflows/kit/index.ts'
+import { readConfig } from '../../server/config.ts'
+import { builtInRegistry } from '../../server/registry.ts'
+import { type ForeignWrite, foreignWriteAt, readLive } from '../live-objects.ts'
+import type { UserFlags } from '../user.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { actionName, versionsIn } from './causes.ts'
 import { nodesOf } from './draw-job-tree.ts'
 import { findJob, type FoundJob } from './find-object.ts'
-import { versionChanges } from './versions.ts'
+import { findChangedInputs, type FoundInput, withValues } from './job-inputs.ts'
+import { type VersionChange, versionChanges } from './versions.ts'
 import { diffData, diffOf, type JobSide, diffText } from './job-diff.ts'
 import { readJobTree } from './job-tree.ts'
 import { objectCommand } from './object-command.ts'
-import type { JournalSession } from './open-journal.ts'
+import type { JournalFlags, JournalSession } from './open-journal.ts'
 import { nameOf } from './format.ts'
 
 export function diffCommand(): Command {
-  return objectCommand<object, 'text' | 'json'>({
+  return objectCommand<UserFlags, DiffFormat>({
     name: 'diff',
-    description: 'compare two jobs of an object: edits, parts, phases, durations, writes',
-    argument: ['<object and jobs...>', 'the object, and two jobs, or one and the newest; without: the two newest'],
-    formats: ['text', 'json'],
+    description: 'compare two jobs of an object: changed inputs, edits, phases, durations',
+    argument: [
+      '<object and jobs...>',
+      'the object, and the IDs of two jobs; one ID: this job and the newest; none: the two newest',
+    ],
+    formats: ['text', 'wide', 'json'],
     examples: ['pawl diff inst/shop', 'pawl diff inst/shop 0c5b2a', 'pawl diff inst/shop 0c5b2a 77ab01'],
     answer: diff,
   })
 }
 
+type DiffFormat = 'text' | 'wide' | 'json'
+
 async function diff(
   journal: JournalSession,
   words: readonly string[],
-  { output }: { readonly output: string },
+  flags: JournalFlags & UserFlags & { readonly output: DiffFormat },
 ): Promise<string> {
   const [object, jobs] = objectAndJobs(words)
   const [before, after] = await pairOf(journal, object, jobs)
   const [left, right] = [await sideOf(journal, before), await sideOf(journal, after)]
+  const isSame = before.object.uid === after.object.uid
+  const inputs = isSame
+    ? await findChangedInputs(journal, { before: left.job, after: right.job, tree: right.tree })
+    : undefined
   const events = await journal.eventsOf(after.object.uid)
-  const between = versionChanges(versionsIn(events)).filter(
+  const edits = versionChanges(versionsIn(events)).filter(
     ({ event }) => event.writer === null && event.at > before.job.startedAt && event.at <= after.job.startedAt,
   )
-  const found = diffOf(left, right, between)
-  return output === 'json' ? `${writeJson(diffData(found), 2)}\n` : diffText(found, journal.paint)
+  const live = await readLiveObjects(after.object, { edits, inputs: inputs ?? [] }, flags)
+  const found = diffOf(left, right, {
+    edits: edits.map((edit) => ({ ...edit, by: foreignWriteIn(live.get(after.object.uid), edit) })),
+    inputs: inputs && withValues(inputs, live),
+  })
+  const { output } = flags
+  if (output === 'json') return `${writeJson(diffData(found), 2)}\n`
+  const next = suggestedCommand(
+    `replay ${object.join(object.length === 2 ? '/' : ' ')} ${after.job.jobID}${flags.namespace === undefined ? '' : ` -n ${flags.namespace}`}`,
+  )
+  return diffText(found, { paint: journal.paint, isWide: output === 'wide', now: new Date(), next })
+}
+
+/** The changed inputs, and the object if other clients edited it, by uid. Read with the user's permissions. */
+async function readLiveObjects(
+  object: ObjectRecord,
+  { edits, inputs }: { readonly edits: readonly VersionChange[]; readonly inputs: readonly FoundInput[] },
+  flags: UserFlags,
+): Promise<LiveObjects> {
+  const target = targetOf(object)
+  const own = edits.length === 0 || target === undefined ? [] : [{ ...target, ...object }]
+  const live = await readLive([...own, ...inputs.map(({ read }) => read)], flags, readConfig())
+  for (const problem of live.problems)
+    process.stderr.write(`pawl: API server: ${problem}; values and editors are not shown\n`)
+  return live.objects
+}
+
+function targetOf(object: ObjectRecord) {
+  return [...builtInRegistry.controllers.values()]
+    .map(({ target }) => target)
+    .find((target) => isSameGroupKind(groupKindOf(target), object))
+}
+
+type LiveObjects = Awaited<ReturnType<typeof readLive>>['objects']
+
+function foreignWriteIn(live: ReturnType<LiveObjects['get']>, { event }: VersionChange): ForeignWrite | undefined {
+  return live === undefined || event.source !== 'watch' ? undefined : foreignWriteAt(live.metadata, event.at)
 }
 
 /** @throws UsageError for more than two jobs. */
@@ -47,7 +97,7 @@ export function objectAndJobs(words: readonly string[]): readonly [readonly stri
   const length = words[0]?.includes('/') === true ? 1 : 2
   const jobs = words.slice(length)
   if (jobs.length > 2)
-    throw new UsageError(`found ${jobs.length} jobs (${jobs.join(', ')}), expected an object and at most two jobs`)
+    throw new UsageError(`found ${jobs.length} jobs (${jobs.join(', ')}); give an object and at most two jobs`)
   return [words.slice(0, length), jobs]
 }
 
@@ -62,18 +112,19 @@ async function pairOf(
   const first = withJob(await findJob(journal, words, one))
   const second = one === undefined ? await beforeOf(journal, first) : withJob(await findJob(journal, words, other))
   if (first.job.workflowID === second.job.workflowID)
-    throw new UsageError(`found the job ${first.job.jobID} twice, expected two jobs`)
+    throw new UsageError(`${nameOf(first.object)}: job "${first.job.jobID}" is given twice; give two different jobs`)
   return first.job.startedAt <= second.job.startedAt ? [first, second] : [second, first]
 }
 
 function withJob({ object, job }: FoundJob): ObjectWithJob {
-  if (job === undefined) throw new Error(`the journal has no job of ${nameOf(object)}, expected two`)
+  if (job === undefined) throw new Error(`${nameOf(object)}: the journal has no job; diff needs two`)
   return { object, job }
 }
 
 async function beforeOf(journal: JournalSession, { object, job }: ObjectWithJob): Promise<ObjectWithJob> {
   const before = (await journal.jobsOf(object.uid)).find(({ workflowID }) => workflowID !== job.workflowID)
-  if (before === undefined) throw new Error(`the journal has one job of ${nameOf(object)}, ${job.jobID}, expected two`)
+  if (before === undefined)
+    throw new Error(`${nameOf(object)}: the journal has only job "${job.jobID}"; diff needs two`)
   return { object, job: before }
 }
 

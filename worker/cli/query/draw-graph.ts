@@ -45,7 +45,8 @@ function treeText(graph: Graph, paint: Paint): string {
   const cycles = graph.cycles.map(
     (path) => `${paint('red', 'cycle')}: ${path.map((id) => titles.get(id) ?? '').join(' -> ')}\n`,
   )
-  return [...(below.get(undefined) ?? []).flatMap((root) => lines(root, '', '')), ...cycles].join('')
+  const head = cycles.length === 0 ? [] : [...cycles, '\n']
+  return [...head, ...(below.get(undefined) ?? []).flatMap((root) => lines(root, '', ''))].join('')
 }
 
 interface Words {
@@ -66,7 +67,7 @@ function orderText(
   const missing = node.missing.map((name) => singleLine(name, 100)).join(', ')
   return [
     ...(after.length === 0 ? [] : [`after ${after.join(', ')}`]),
-    ...(missing === '' ? [] : [`needs from elsewhere: ${missing}`]),
+    ...(missing === '' ? [] : [`needs, not in this graph: ${missing}`]),
   ]
 }
 

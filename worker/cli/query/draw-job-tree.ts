@@ -3,8 +3,23 @@
 
 import type { JobRecord } from '../../../activities/journal/read/object-queries.ts'
 import { path, textAt } from '../../../workflows/kit/index.ts'
+import { deletionOrder } from './deletion-order.ts'
+import { isLevelKind } from './explain-status.ts'
+import type { LiveStatus } from '../live-status.ts'
+import { unhandledType } from './root-cause.ts'
 import { hasFailed, isOpen, type JobNode, phaseOf } from './job-tree.ts'
-import { formatSpan, colourOf, formatDuration, errorText, isGood, nameOf, type Paint, singleLine } from './format.ts'
+import {
+  colourOf,
+  deletionIn,
+  errorText,
+  formatDuration,
+  formatSpan,
+  formatTime,
+  isGood,
+  nameOf,
+  type Paint,
+  singleLine,
+} from './format.ts'
 
 const BAR = 20
 // Times in a status usually have whole seconds.
@@ -15,11 +30,20 @@ interface Line {
   readonly node: JobNode
 }
 
-export function drawJobTree(root: JobNode, now: Date, paint: Paint): string {
+export interface DrawOptions {
+  readonly now: Date
+  readonly paint: Paint
+  /** Adds IDs and exact times. */
+  readonly wide?: boolean
+  /** The status of live objects, by uid. */
+  readonly statuses?: ReadonlyMap<string, LiveStatus>
+}
+
+export function drawJobTree(root: JobNode, { now, paint, wide = false, statuses = new Map() }: DrawOptions): string {
   const lines = linesOf(root, '', '')
   const width = Math.max(...lines.map(({ label }) => label.length))
   const phases = Math.max(...lines.map(({ node }) => phaseOf(node).length))
-  const head = `job ${root.job === undefined ? '-' : singleLine(root.job.jobID || root.job.workflowID)}${beginText(root.job)}\n`
+  const head = `${stateText(root, now)}\n${wide ? jobText(root.job) : ''}`
   const body = lines.map(({ label, node }) => {
     const phase = phaseOf(node)
     const span = spanOf(node, root.job, now)
@@ -30,16 +54,32 @@ export function drawJobTree(root: JobNode, now: Date, paint: Paint): string {
       time.padStart(7),
       barOf(span, root.job, now),
     ]
-    const rest = [countOf(node), phasesText(node.job, now), noteOf(node, paint)].filter((text) => text !== '')
+    const rest = [countOf(node), phasesText(node.job, now), noteOf(node, paint, statuses)].filter((text) => text !== '')
     return `${[...cells, ...rest].join('  ').trimEnd()}\n`
   })
   return [head, ...body].join('')
 }
 
-function beginText(job: JobRecord | undefined): string {
-  return job === undefined
-    ? '; the journal has none of this object'
-    : `, begun ${job.startedAt.toISOString()}: ${singleLine(job.cause)}`
+/** The answer: the state of the job, and the order of a deletion. */
+function stateText(root: JobNode, now: Date): string {
+  const { job, object } = root
+  const name = singleLine(nameOf(object), 200)
+  if (job === undefined && !isOpen(root))
+    return phaseOf(root) === '-'
+      ? `${name}: no job was requested`
+      : `${name}: ${phaseOf(root)}; the journal has no job of it`
+  const started = job === undefined ? '' : `, started ${formatTime(job.startedAt, now)} (${singleLine(job.cause)})`
+  const span = spanOf(root, job, now)
+  const time = span === undefined ? '' : ` ${isOpen(root) ? 'for' : 'after'} ${formatSpan(span.from, span.to)}`
+  const order = deletionIn(object.projection) === undefined || !isOpen(root) ? undefined : deletionOrder(root)
+  return `${name}: ${phaseOf(root)}${time}${started}${order === undefined ? '' : `; deletes ${order}`}`
+}
+
+function jobText(job: JobRecord | undefined): string {
+  if (job === undefined) return ''
+  const { jobID, workflowID, startedAt, finishedAt } = job
+  const end = finishedAt === null ? '' : `, ended ${finishedAt.toISOString()}`
+  return `job ${singleLine(jobID || '-')} in run ${singleLine(workflowID)}, started ${startedAt.toISOString()}${end}\n`
 }
 
 function linesOf(node: JobNode, first: string, rest: string): readonly Line[] {
@@ -101,13 +141,28 @@ export function phasesText(job: JobRecord | undefined, now: Date): string {
     .join(', ')
 }
 
-function noteOf(node: JobNode, paint: Paint): string {
+function noteOf(node: JobNode, paint: Paint, statuses: DrawOptions['statuses'] = new Map()): string {
+  const isExplainedBelow = nodesOf(node).some(
+    (one) => one !== node && one.children.length === 0 && hasFailed(one) && noteOf(one, paint, statuses) !== '',
+  )
+  if (isExplainedBelow) return ''
+  const colour = hasFailed(node) ? 'red' : 'yellow'
   const error = errorText(node.job?.lastError)
-  if (error !== undefined) return paint(hasFailed(node) ? 'red' : 'yellow', singleLine(error, 160))
-  if (!isOpen(node)) return ''
+  if (error !== undefined) return paint(colour, singleLine(error, 160))
+  if (!hasFailed(node) && !isOpen(node)) return ''
+  const summary = statusText(statuses.get(node.object.uid)) || (unhandledType(node) ?? '')
+  return paint(colour, singleLine(summary, 240) || awaitedText(node))
+}
+
+function awaitedText(node: JobNode): string {
   const [first, ...rest] = node.awaited
-  if (first === undefined) return ''
-  return paint('yellow', `waits for ${nameOf(first)}${rest.length === 0 ? '' : ` and ${rest.length} more`}`)
+  if (first === undefined || !isOpen(node) || isLevelKind(node.object)) return ''
+  return `waits for ${nameOf(first)}${rest.length === 0 ? '' : ` and ${rest.length} more`}`
+}
+
+/** The summary of a live status with the reason of the first pod. */
+export function statusText({ summary = '', pods: [pod] = [] }: Partial<LiveStatus> = {}): string {
+  return pod === undefined ? summary : `${summary} (${pod.text})`
 }
 
 /** For output that is not a terminal: one line for each object that is new or whose phase changed. */
@@ -116,7 +171,7 @@ export function changedLines(before: JobNode | undefined, after: JobNode, now: D
   return nodesOf(after)
     .filter((node) => old.get(node.object.uid) !== phaseOf(node))
     .map((node) =>
-      `${now.toISOString()}  ${singleLine(nameOf(node.object))}  ${phaseOf(node)}  ${noteOf(node, (_colour, text) => text)}`.trimEnd(),
+      `${formatTime(now, now)}  ${singleLine(nameOf(node.object))}  ${phaseOf(node)}  ${noteOf(node, (_colour, text) => text)}`.trimEnd(),
     )
 }
 

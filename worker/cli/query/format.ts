@@ -115,12 +115,38 @@ export function deletionIn(projection: Projection): Deletion | undefined {
   return { since, finalizers }
 }
 
-/** The reason and the message of an error. */
+/** The reason and the message of an error on one line, without the excerpt of a template (`errorLines`). */
 export function errorText(error: Readonly<Record<string, unknown>> | null | undefined): string | undefined {
   if (error === null || error === undefined) return undefined
   const { message, reason } = error
-  const text = [reason, message].filter((one): one is string => typeof one === 'string' && one !== '').join(': ')
+  const summary = typeof message === 'string' ? withoutExcerpt(message) : message
+  const text = [reason, summary].filter((one): one is string => typeof one === 'string' && one !== '').join(': ')
   return text === '' ? undefined : singleLine(text)
+}
+
+/**
+ * The lines of a message with several lines, such as the error of a template with the lines around it; empty for a
+ * message of one line.
+ */
+export function errorLines(message: unknown): readonly string[] {
+  if (typeof message !== 'string' || !message.trim().includes('\n')) return []
+  return message.trimEnd().split('\n').map(keepIndentation)
+}
+
+/** A numbered line of a template, its title, or the shape of the template's input (rendered-output.ts). */
+const EXCERPT = /^(?:[> ] +\d+ \||input: |\S+:$)/
+
+function withoutExcerpt(message: string): string {
+  const [first = '', ...rest] = message.split('\n')
+  return [first, ...rest.filter((line) => !EXCERPT.test(line))].join('\n')
+}
+
+const LONGEST_LINE = 500
+
+function keepIndentation(line: string): string {
+  const spaces = line.replaceAll('\t', '  ')
+  const indentation = /^ */.exec(spaces)?.[0] ?? ''
+  return `${indentation}${singleLine(spaces, LONGEST_LINE)}`
 }
 
 // A table cell.

@@ -7,9 +7,15 @@ import { MOST_LISTED } from '../../../activities/journal/read/limits.ts'
 import { type GroupKind, valueAt, writeJson, joinNames } from '../../../workflows/kit/index.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { ApiForbidden } from '../api-place.ts'
+import { requireNamespace } from '../missing-object.ts'
 import { parseOneOf } from '../usage.ts'
 import { yamlText } from '../yaml-text.ts'
-import { isOver } from './job-tree.ts'
+import { statusText } from './draw-job-tree.ts'
+import { isLevelKind, ownFinalizer } from './explain-status.ts'
+import { hasFailed, isOpen, isOver, phaseOf } from './job-tree.ts'
+import { type LiveStatus, readLiveStatuses } from '../live-status.ts'
+import { nextAfterGet } from './next-step.ts'
+import { notRequestedSentences, unhandledType } from './root-cause.ts'
 import { kindNamed } from './object-name.ts'
 import { type JournalSession, withJournal, type JournalFlags, addJournalFlags } from './open-journal.ts'
 import {
@@ -51,21 +57,33 @@ export function getCommand(): Command {
   )
     .addHelpText('after', '\nExamples:\n  pawl get\n  pawl get inst -A\n  pawl get di -o json')
     .action(async (kind: string | undefined, flags: GetFlags) => {
-      process.stdout.write(await withJournal(flags, async (journal) => await get(journal, kind, flags)))
+      const { text, next } = await withJournal(flags, async (journal) => await get(journal, kind, flags))
+      process.stdout.write(text)
+      // Scripts read stdout.
+      if (next !== undefined) process.stderr.write(`${next}\n`)
     })
 }
 
-async function get(journal: JournalSession, kind: string | undefined, flags: GetFlags): Promise<string> {
+interface Listing {
+  readonly text: string
+  /** The line with the next useful command. */
+  readonly next?: string | undefined
+}
+
+async function get(journal: JournalSession, kind: string | undefined, flags: GetFlags): Promise<Listing> {
   const kinds = kind === undefined ? journal.ownKinds : [kindNamed(kind, journal.kinds)]
   const place = flags.allNamespaces === true ? undefined : journal.namespace
   const labels = labelsOf(flags.selector)
   // Names need no jobs, and there may be 10,000 of them.
   if (flags.output === 'name' && labels.size === 0)
-    return getNames(
-      await listAll(kinds, async (of) => (await journal.listNames(of, place)).map((row) => ({ ...of, ...row }))),
-    )
+    return {
+      text: getNames(
+        await listAll(kinds, async (of) => (await journal.listNames(of, place)).map((row) => ({ ...of, ...row }))),
+      ),
+    }
   const all = await listAll(kinds, async (of) => await journal.listObjects(of, place))
   const listed = all.filter((object) => hasLabels(object, labels))
+  if (all.length === 0 && !['json', 'yaml'].includes(flags.output)) await requireNamespace(journal, place)
   const form: TableOptions = {
     now: new Date(),
     paint: journal.paint,
@@ -73,8 +91,24 @@ async function get(journal: JournalSession, kind: string | undefined, flags: Get
     withNamespace: place === undefined,
     withKind: kinds.length > 1,
   }
-  if (flags.output === 'name') return getNames(listed)
-  return await formatOutput(await withJobs(journal, listed), flags.output, form)
+  if (flags.output === 'name') return { text: getNames(listed) }
+  const rows = await withLiveStatuses(await withJobs(journal, listed), flags)
+  const unready = rows.find((row) => waitText(row) !== '')
+  const isTable = flags.output === 'table' || flags.output === 'wide'
+  return {
+    text: await formatOutput(rows, flags.output, form),
+    next: unready === undefined || !isTable ? undefined : nextAfterGet(unready.object, flags),
+  }
+}
+
+/** Adds what the API server knows about waiting and failed items. */
+async function withLiveStatuses(rows: readonly ListedObject[], flags: GetFlags): Promise<readonly ListedObject[]> {
+  const explained = rows.map(({ object, job, reason = object }) => ({ object: reason, job }))
+  const open = explained.filter((node) => isOpen(node) || hasFailed(node)).map(({ object }) => object)
+  const distinct = [...new Map(open.map((object) => [object.uid, object])).values()]
+  const { statuses, problems } = await readLiveStatuses(distinct, flags)
+  for (const problem of problems) process.stderr.write(`pawl: ${problem}\n`)
+  return rows.map((row) => ({ ...row, status: statuses.get((row.reason ?? row.object).uid) }))
 }
 
 /** Lists all kinds. Kinds that `pawl api` refuses are reported on stderr. @throws ApiForbidden if it refuses all. */
@@ -110,18 +144,15 @@ async function withJobs(journal: JournalSession, objects: readonly ObjectRecord[
       return job === undefined || (!object.deleted && isOver(object, job)) ? [] : [[object.uid, job] as const]
     }),
   )
-  const busy = objects.filter(({ projection }) => isBusy(projection))
+  const unready = objects.filter(({ projection }) => isBusy(projection) || isBad(phaseIn(projection)))
   const controllers = [...new Set([...jobs.values()].map(({ controller }) => controller))]
   const awaited = await journal.awaitedByAll(
     controllers,
-    busy.map(({ uid }) => uid),
+    unready.map(({ uid }) => uid),
   )
-  const children = await journal.childrenOf(busy, new Date())
-  const unfinished = new Map<string, ObjectRecord[]>()
-  for (const child of children) {
-    const isThrough = child.deleted || (!isBusy(child.projection) && isGood(phaseIn(child.projection) ?? 'Succeeded'))
-    if (!isThrough) unfinished.set(child.owner, [...(unfinished.get(child.owner) ?? []), child])
-  }
+  const children = await journal.childrenOf(unready, new Date())
+  const unfinished = unfinishedOf(children)
+  const reasons = await lowestOpen(journal, children)
   const queuePositions = await readQueuePositions(
     journal,
     objects.map((object) => ({ object, job: jobs.get(object.uid) })),
@@ -131,8 +162,54 @@ async function withJobs(journal: JournalSession, objects: readonly ObjectRecord[
     job: jobs.get(object.uid),
     awaited: awaited.get(object.uid) ?? [],
     unfinished: unfinished.get(object.uid) ?? [],
+    reason: reasonIn(object, unfinished, reasons),
     queuePosition: queuePositions.get(object.uid),
   }))
+}
+
+type OwnedObject = ObjectRecord & { readonly owner: string }
+
+function unfinishedOf(children: readonly OwnedObject[]): ReadonlyMap<string, readonly OwnedObject[]> {
+  const unfinished = new Map<string, OwnedObject[]>()
+  for (const child of children) {
+    const isThrough = child.deleted || (!isBusy(child.projection) && isGood(phaseIn(child.projection) ?? 'Succeeded'))
+    const known = unfinished.get(child.owner) ?? []
+    // A failed child is the reason of its parent's failure.
+    if (!isThrough)
+      unfinished.set(child.owner, hasFailed({ object: child, job: undefined }) ? [child, ...known] : [...known, child])
+  }
+  return unfinished
+}
+
+const DEEPEST = 24
+
+/** The unfinished children of each unfinished object below `children`, by owner. */
+async function lowestOpen(
+  journal: JournalSession,
+  children: readonly OwnedObject[],
+): Promise<ReadonlyMap<string, readonly OwnedObject[]>> {
+  const all = new Map<string, readonly OwnedObject[]>()
+  let level = [...unfinishedOf(children).values()].flat()
+  for (let depth = 0; depth < DEEPEST && level.length > 0; depth++) {
+    const below = unfinishedOf(await journal.childrenOf(level, new Date()))
+    for (const [owner, found] of below) all.set(owner, found)
+    level = [...below.values()].flat()
+  }
+  return all
+}
+
+function reasonIn(
+  object: ObjectRecord,
+  unfinished: ReadonlyMap<string, readonly OwnedObject[]>,
+  below: ReadonlyMap<string, readonly OwnedObject[]>,
+): ObjectRecord | undefined {
+  let [reason] = unfinished.get(object.uid) ?? []
+  for (let depth = 0; depth < DEEPEST && reason !== undefined; depth++) {
+    const next: OwnedObject | undefined = below.get(reason.uid)?.[0]
+    if (next === undefined) break
+    reason = next
+  }
+  return reason
 }
 
 async function formatOutput(
@@ -172,6 +249,10 @@ interface ListedObject {
   readonly awaited: readonly AwaitedObject[]
   /** Children that have not finished, if the object has not finished. */
   readonly unfinished: readonly ObjectRecord[]
+  /** The lowest unfinished object below it. */
+  readonly reason?: ObjectRecord | undefined
+  /** The live status of the reason, or of the object itself. */
+  readonly status?: LiveStatus | undefined
   /** Set if the object's next job has not started. */
   readonly queuePosition?: QueuePosition | undefined
 }
@@ -188,8 +269,8 @@ interface TableOptions {
 function getTable(rows: readonly ListedObject[], form: TableOptions): string {
   const header = [
     ...(form.withNamespace ? ['NAMESPACE'] : []),
-    ...['NAME', 'PHASE', 'JOB', 'DURATION', 'WAITING-FOR'],
-    ...(form.wide ? ['STARTED', 'OUTCOME', 'CAUSE', 'RUN'] : []),
+    ...['NAME', 'PHASE', 'DURATION', 'WAITING-FOR'],
+    ...(form.wide ? ['JOB', 'STARTED', 'OUTCOME', 'CAUSE', 'RUN'] : []),
   ]
   return tableText(
     header,
@@ -206,18 +287,19 @@ function rowOf(row: ListedObject, { now, wide, withNamespace, withKind }: TableO
     ...(withNamespace ? [object.namespace] : []),
     withKind ? `${object.kind.toLowerCase()}/${object.name}` : object.name,
     { text: phase, colour: colourOf(phase) },
-    ...[job?.jobID ?? '-', length, singleLine(waitText(row), wide ? 200 : 80)],
+    ...[length, singleLine(waitText(row), wide ? 400 : 120)],
     ...(wide ? wideCells(job) : []),
   ]
 }
 
 function wideCells(job: JobRecord | undefined): readonly Cell[] {
-  if (job === undefined) return ['-', '-', '-', '-']
-  return [job.startedAt.toISOString(), job.outcome ?? '-', job.cause, job.workflowID]
+  if (job === undefined) return ['-', '-', '-', '-', '-']
+  return [job.jobID, job.startedAt.toISOString(), job.outcome ?? '-', job.cause, job.workflowID]
 }
 
 function phaseOfRow({ object, job }: Pick<ListedObject, 'object' | 'job'>): string | undefined {
-  return phaseIn(object.projection) ?? job?.phase ?? undefined
+  const phase = phaseOf({ object, job: undefined })
+  return phase === '-' ? (job?.phase ?? undefined) : phase
 }
 
 /** Why an object is not ready, in a few words; empty if it is ready. */
@@ -232,17 +314,41 @@ export function waitText(row: ListedObject): string {
 }
 
 function unfinishedText(row: ListedObject): string {
-  const { object, job, awaited, unfinished } = row
+  const { object, job, reason } = row
   const error = errorText(job?.lastError)
-  if (isBad(phaseOfRow(row))) return error ?? 'see pawl why'
-  const named = [...awaited, ...unfinished].map(nameOf)
-  if (isBusy(object.projection) && named.length > 0) return joinNames(named, 2)
-  return deletionText(object) ?? (job?.outcome === null ? error : undefined) ?? ''
+  const status = statusText(row.status)
+  if (isBad(phaseOfRow(row))) return reasonText(reason, status) || (error ?? (status || 'see pawl why'))
+  const own = status || (unhandledType({ object: reason ?? object, job: undefined }) ?? '')
+  return reasonText(reason, own) || own || progressText(row)
 }
 
-function deletionText({ projection }: ObjectRecord): string | undefined {
-  const deletion = deletionIn(projection)
-  return deletion === undefined ? undefined : `to be gone: ${deletion.finalizers.join(', ') || 'no finalizers'}`
+function progressText(row: ListedObject): string {
+  const { object, job } = row
+  const error = job?.outcome === null ? errorText(job.lastError) : undefined
+  return awaitedText(row) ?? deletionText(object) ?? error ?? (isNotRequested(row) ? 'no job was requested' : '')
+}
+
+function reasonText(reason: ObjectRecord | undefined, text: string): string {
+  return reason === undefined || text === '' ? '' : `${nameOf(reason)}: ${text}`
+}
+
+function awaitedText({ object, awaited, unfinished, reason }: ListedObject): string | undefined {
+  if (!isBusy(object.projection)) return undefined
+  const waitsFor = isLevelKind(object) ? [] : awaited
+  const parts = reason === undefined || waitsFor.length > 0 ? unfinished : [reason]
+  const named = [...waitsFor, ...parts].map(nameOf)
+  return named.length === 0 ? undefined : joinNames(named, 2)
+}
+
+function isNotRequested({ object, job, queuePosition }: ListedObject): boolean {
+  return queuePosition === undefined && !object.deleted && notRequestedSentences(object, job).length > 0
+}
+
+function deletionText(object: ObjectRecord): string | undefined {
+  const deletion = deletionIn(object.projection)
+  const foreign = deletion?.finalizers.filter((finalizer) => finalizer !== ownFinalizer(object)) ?? []
+  if (deletion === undefined) return undefined
+  return foreign.length === 0 ? 'its deletion' : `another controller to remove ${foreign.join(', ')}`
 }
 
 /** The rows as JSON. */
@@ -254,7 +360,7 @@ function getData(rows: readonly ListedObject[]): readonly object[] {
     name: row.object.name,
     uid: row.object.uid,
     resourceVersion: row.object.version,
-    phase: phaseIn(row.object.projection) ?? null,
+    phase: phaseOfRow(row) ?? null,
     waitingFor: waitText(row),
     job: row.job === undefined ? null : jobData(row.job),
   }))

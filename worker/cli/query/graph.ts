@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander'
 
+import { suggestedCommand } from '../suggestion.ts'
 import { groupKindOf, groupKindText, type JobModeController } from '../../../workflows/kit/index.ts'
 import { readConfig } from '../../server/config.ts'
 import { builtInRegistry } from '../../server/registry.ts'
@@ -20,7 +21,7 @@ type GraphFlags = UserFlags & { readonly output: GraphFormat }
 export function graphCommand(): Command {
   return objectCommand<object, GraphFormat>({
     name: 'graph',
-    description: 'draw what an object consists of, in which order that goes, and which data flows where',
+    description: 'draw the parts of an object, their order, and the data that flows between them',
     formats: GRAPH_FORMATS,
     examples: ['pawl graph inst/shop', 'pawl graph inst/shop -o svg > shop.svg'],
     answer: graph,
@@ -38,8 +39,13 @@ async function graph(journal: JournalSession, words: readonly string[], flags: G
       return api === undefined ? [] : [{ ...api, uid, namespace, name }]
     })
   const live = await readLive(reads, flags, readConfig())
-  for (const problem of live.problems) process.stderr.write(`pawl: some data flow is not drawn: ${problem}\n`)
+  for (const problem of live.problems)
+    process.stderr.write(`pawl: API server: ${problem}; some data flow is not drawn\n`)
   const drawn = graphOf(tree, rules, live.objects)
+  if (flags.output === 'text') {
+    const next = suggestedCommand(`graph ${words.join(words.length === 2 ? '/' : ' ')} -o svg > ${object.name}.svg`)
+    return `${graphText(drawn, 'text', journal.paint)}\nnext: ${next}\n`
+  }
   if (flags.output !== 'svg') return graphText(drawn, flags.output, journal.paint)
   const { svgText } = await import('./draw-graph.ts')
   return await svgText(graphText(drawn, 'dot', journal.paint))

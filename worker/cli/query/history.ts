@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander'
 
+import { suggestedCommand } from '../suggestion.ts'
 import { parseDuration, writeJson } from '../../../workflows/kit/index.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { yamlText } from '../yaml-text.ts'
@@ -9,24 +10,24 @@ import { versionsIn } from './causes.ts'
 import { findObjects } from './find-object.ts'
 import { historyData, historyText, type VersionChange, versionChanges, versionAt } from './versions.ts'
 import { objectCommand } from './object-command.ts'
-import type { JournalSession } from './open-journal.ts'
+import type { JournalFlags, JournalSession } from './open-journal.ts'
 import { nameOf } from './format.ts'
 
 interface HistoryFlags {
   readonly at?: string
-  readonly output: 'text' | 'json'
+  readonly output: 'text' | 'wide' | 'json'
 }
 
 export function historyCommand(): Command {
   return objectCommand({
     name: 'history',
-    description: 'list the versions of an object: when, from where, by whom, and what changed',
+    description: 'list the versions of an object: time, writer and changed fields',
     options: (command) =>
       command.option(
         '--at <time>',
-        'what the journal kept of it at this time: 2026-02-03T10:42:00Z, or 15m for 15 minutes ago',
+        'show the stored fields at this time: 2026-02-03T10:42:00Z, or 15m for 15 minutes ago',
       ),
-    formats: ['text', 'json'],
+    formats: ['text', 'wide', 'json'],
     examples: ['pawl history inst/shop', 'pawl history exec shop --at 15m'],
     answer: history,
   })
@@ -35,17 +36,27 @@ export function historyCommand(): Command {
 async function history(
   journal: JournalSession,
   words: readonly string[],
-  { at, output }: HistoryFlags,
+  { at, output, namespace }: HistoryFlags & JournalFlags,
 ): Promise<string> {
   const time = at === undefined ? undefined : timeOf(at, new Date())
   const found = await findObjects(journal, words)
   const known: VersionChange[] = []
   for (const { uid } of found.toReversed()) known.push(...versionChanges(versionsIn(await journal.eventsOf(uid))))
   if (time === undefined)
-    return output === 'json' ? `${writeJson(historyData(known), 2)}\n` : historyText(known, journal.paint)
+    return output === 'json'
+      ? `${writeJson(historyData(known), 2)}\n`
+      : historyText(known, {
+          paint: journal.paint,
+          isWide: output === 'wide',
+          now: new Date(),
+          name: nameOf(found[0]),
+          next: suggestedCommand(
+            `diff ${words.join(words.length === 2 ? '/' : ' ')}${namespace === undefined ? '' : ` -n ${namespace}`}`,
+          ),
+        })
   const then = versionAt(known, time)
   if (then === undefined)
-    throw new Error(`the journal has no version of ${nameOf(found[0])} at ${time.toISOString()}, expected a later time`)
+    throw new Error(`${nameOf(found[0])}: --at: the journal has no version at ${time.toISOString()}; use a later time`)
   const data = { ...historyData([then])[0], kept: then.event.projection }
   return output === 'json' ? `${writeJson(data, 2)}\n` : await yamlText(data)
 }
@@ -57,5 +68,7 @@ export function timeOf(text: string, now: Date): Date {
   const at = new Date(text)
   // A time needs its zone, because the output uses UTC.
   if (/^\d{4}-\d\d-\d\d(T.*(Z|[+-]\d\d:?\d\d))?$/.test(text) && !Number.isNaN(at.getTime())) return at
-  throw new UsageError(`--at is '${text}', expected a time such as 2026-02-03T10:42:00Z, or a duration such as 15m`)
+  throw new UsageError(
+    `--at: "${text}" is not a time; expected one such as 2026-02-03T10:42:00Z, or a duration such as 15m`,
+  )
 }

@@ -2,17 +2,22 @@
 
 import type { WriteRecord } from '../../../activities/journal/read/event-queries.ts'
 import type { JobRecord } from '../../../activities/journal/read/object-queries.ts'
-import { groupKindText, type Projection } from '../../../workflows/kit/index.ts'
+import { groupKindText, type Projection, writeJson } from '../../../workflows/kit/index.ts'
+import type { ForeignWrite } from '../live-objects.ts'
+import type { ChangedInput } from './job-inputs.ts'
 import { changesBetween, type VersionChange, historyData } from './versions.ts'
 import { nodesOf, spanOf } from './draw-job-tree.ts'
 import { type JobNode, phaseOf } from './job-tree.ts'
 import {
+  errorLines,
+  isBad,
   errorText,
   nameOf,
   singleLine,
   type Cell,
   tableText,
-  formatSpan as lengthOf,
+  formatSpan,
+  formatTime,
   colourOf,
   formatDuration,
   type Paint,
@@ -50,18 +55,29 @@ interface WriteDiff {
   readonly after: number
 }
 
-interface JobsDiff {
+/** A write by another client between the starts of both jobs. */
+interface Edit extends VersionChange {
+  /** The client, if Kubernetes still has its write. */
+  readonly by: ForeignWrite | undefined
+}
+
+/** The causes of differences. */
+interface Causes {
+  readonly edits: readonly Edit[]
+  /** Undefined if the object was recreated, so that the inputs cannot be compared. */
+  readonly inputs: readonly ChangedInput[] | undefined
+}
+
+interface JobsDiff extends Causes {
   readonly before: JobSide
   readonly after: JobSide
-  /** Writes by other clients between the starts of both jobs. */
-  readonly between: readonly VersionChange[]
   /** All parts of either job, in the order of the later tree. */
   readonly objects: readonly ObjectDiff[]
   /** The writes whose numbers differ. */
   readonly writes: readonly WriteDiff[]
 }
 
-export function diffOf(before: JobSide, after: JobSide, between: readonly VersionChange[]): JobsDiff {
+export function diffOf(before: JobSide, after: JobSide, causes: Causes): JobsDiff {
   const [old, now] = [partsOf(before), partsOf(after)]
   const keys = [...new Set([...now.keys(), ...old.keys()])]
   const objects = keys.map((key): ObjectDiff => {
@@ -76,7 +92,7 @@ export function diffOf(before: JobSide, after: JobSide, between: readonly Versio
       ),
     }
   })
-  return { before, after, between, objects, writes: writesDiff(before.writes, after.writes) }
+  return { before, after, ...causes, objects, writes: writesDiff(before.writes, after.writes) }
 }
 
 /** By kind, namespace and name, so that recreated objects are compared too. */
@@ -119,7 +135,7 @@ function counted(writes: readonly WriteRecord[]): ReadonlyMap<string, number> {
 }
 
 /** The differences as JSON. */
-export function diffData({ before, after, between, objects, writes }: JobsDiff): object {
+export function diffData({ before, after, edits, inputs, objects, writes }: JobsDiff): object {
   const side = ({ job, writes: all, passes }: JobSide) => ({
     jobID: job.jobID,
     workflowID: job.workflowID,
@@ -133,18 +149,38 @@ export function diffData({ before, after, between, objects, writes }: JobsDiff):
     refused: all.filter(({ error }) => error !== null).length,
     passes: passes ?? null,
   })
-  return { before: side(before), after: side(after), between: historyData(between), objects, writes }
+  return {
+    before: side(before),
+    after: side(after),
+    between: historyData(edits),
+    inputs: inputs ?? null,
+    objects,
+    writes,
+  }
 }
 
 const MOST_LINES = 50
 
-export function diffText(diff: JobsDiff, paint: Paint): string {
-  const { before, after, objects } = diff
+interface DiffTextOptions {
+  readonly paint: Paint
+  /** Adds exact times, job IDs, counts of writes and all stored fields. */
+  readonly isWide: boolean
+  readonly now: Date
+  /** The next useful command. */
+  readonly next: string
+}
+
+/** The answer, the causes, then the details. */
+export function diffText(diff: JobsDiff, options: DiffTextOptions): string {
+  const { before, after, objects, inputs = [] } = diff
+  const { paint, isWide, now, next } = options
+  const timeText = (at: Date) => (isWide ? at.toISOString() : formatTime(at, now))
   const head = [
-    ['began', before.job.startedAt.toISOString(), after.job.startedAt.toISOString()],
-    ['because of', before.job.cause, after.job.cause],
-    ['ended', endOf(before), endOf(after)],
-    ['writes', writesOf(before), writesOf(after)],
+    ...(isWide ? [['job', idOf(before), idOf(after)]] : []),
+    ['started', timeText(before.job.startedAt), timeText(after.job.startedAt)],
+    ['cause', before.job.cause, after.job.cause],
+    ['result', endOf(before), endOf(after)],
+    ...(isWide ? [['writes', writesOf(before), writesOf(after)]] : []),
   ]
   const others = objects.filter(isChanged)
   const rows = others.map((one): readonly Cell[] => [
@@ -152,20 +188,108 @@ export function diffText(diff: JobsDiff, paint: Paint): string {
     cellOf(one.before),
     cellOf(one.after),
     `${lengthText(one.before)} -> ${lengthText(one.after)}`,
-    noteOf(one),
+    noteOf(one, isWide ? LONGEST_NOTE : SHORT_NOTE),
   ])
   const same = objects.length - others.length
   return [
-    tableText([nameOf(after.tree.object), idOf(before), idOf(after)], head, paint),
-    ...section('Edited between the two beginnings, by others than Pawl:', edits(diff)),
+    answerText(diff, paint),
+    ...section(
+      'Changed inputs:',
+      inputs.map((one) => inputText(one, diff)),
+    ),
+    ...section(
+      'Edits by other clients:',
+      diff.edits.flatMap((edit) => editText(edit, options)),
+    ),
+    '\n',
+    tableText(['', 'BEFORE', 'AFTER'], head, paint),
     ...(rows.length === 0 ? [] : ['\n', tableText(['PART', 'BEFORE', 'AFTER', 'DURATION', 'NOTE'], rows, paint)]),
     same === 0 ? '' : `${rows.length === 0 ? '\n' : ''}${same} ${same === 1 ? 'part' : 'parts'} ended as before.\n`,
-    ...section('Changed of what the journal keeps:', changes(objects)),
+    ...section('Error of the later job:', errorLines(after.job.lastError?.['message']), true),
+    ...section('Changed fields:', changes(objects, isWide)),
     ...section(
-      'Written more or less often:',
-      diff.writes.map(({ write, before: old, after: now }) => `${write}: ${old} -> ${now}`),
+      'Writes that occurred more or less often:',
+      isWide ? diff.writes.map(({ write, before: old, after: count }) => `${write}: ${old} -> ${count}`) : [],
     ),
+    `\nnext: ${next}\n`,
   ].join('')
+}
+
+const LONGEST_ANSWER = 300
+
+function answerText(diff: JobsDiff, paint: Paint): string {
+  const { before, after } = diff
+  const [old, now] = [resultOf(before), resultOf(after)]
+  const painted = paint(colourOf(now), now)
+  const result = old === now ? `${painted} in both jobs` : `${painted}, before ${paint(colourOf(old), old)}`
+  return `${paint('bold', singleLine(nameOf(after.tree.object)))}: ${result}; ${singleLine(causeText(diff), LONGEST_ANSWER)}\n`
+}
+
+function resultOf({ job }: JobSide): string {
+  return singleLine(job.outcome === null ? `unfinished (${job.phase ?? '-'})` : (job.phase ?? job.outcome), 60)
+}
+
+const MOST_NAMES = 3
+
+function causeText({ inputs, edits, after }: JobsDiff): string {
+  if (inputs === undefined) return 'the object was recreated between the jobs'
+  const specs = edits.filter(({ changes }) => changes.some((change) => change.startsWith(GENERATION)))
+  const editors = [...new Set(specs.map(({ by }) => by?.manager ?? 'another client'))]
+  const fields = [...new Set(specs.flatMap(({ by }) => by?.fields.filter((field) => field.startsWith('spec')) ?? []))]
+  const found = [
+    ...(inputs.length === 0 ? [] : [changedNames(inputs)]),
+    ...(specs.length === 0 ? [] : [`${editors.join(', ')} changed ${fields.join(', ') || 'the spec'}`]),
+  ]
+  if (found.length > 0) return found.join('; ')
+  // A job that fails while it reads or renders its inputs does not store them.
+  return isBad(resultOf(after))
+    ? 'the spec has not changed; inputs may have changed, because a job that fails early does not store them'
+    : 'neither the spec nor an input has changed'
+}
+
+function changedNames(inputs: readonly ChangedInput[]): string {
+  const [first] = inputs
+  const names = [...new Set(inputs.map(({ name }) => `"${name}"`))]
+  const more = names.length - MOST_NAMES
+  const noun = `${first?.noun ?? ''}${names.length === 1 ? '' : 's'}`
+  const values = inputs.length === 1 && first?.before !== undefined ? `: ${changeText(first)}` : ''
+  return `${noun} ${names.slice(0, MOST_NAMES).join(', ')}${more > 0 ? ` and ${more} more` : ''} changed${values}`
+}
+
+const GENERATION = 'metadata.generation'
+
+function inputText(input: ChangedInput, { after }: JobsDiff): string {
+  const { of, name, source } = input
+  const owner = of === nameOf(after.tree.object) ? '' : ` of ${of}`
+  const from = source === undefined ? '' : ` (${source})`
+  return `"${name}"${owner}${from}: ${changeText(input)}`
+}
+
+function changeText({ change, before, after }: ChangedInput): string {
+  if (after === undefined) return change === 'changed' ? 'changed (value hidden)' : change
+  if (change !== 'changed') return `${change}: ${valueText(after)}`
+  return before === undefined
+    ? `now ${valueText(after)}; the earlier value is not stored`
+    : `${valueText(before)} -> ${valueText(after)}`
+}
+
+function valueText(value: unknown): string {
+  return singleLine(typeof value === 'string' ? value : writeJson(value), 200)
+}
+
+function editText({ event, changes: fields, by }: Edit, { isWide, now }: DiffTextOptions): readonly string[] {
+  const shownFields = isWide ? fields : fields.filter((field) => !isDetail(field))
+  if (shownFields.length === 0 && !isWide) return []
+  const version = isWide ? ` version ${event.version}` : ''
+  const editor =
+    by === undefined ? '' : ` by ${by.manager}${by.fields.length === 0 ? '' : ` (it manages ${by.fields.join(', ')})`}`
+  const what = shownFields.length === 0 ? 'no stored field changed' : shownFields.join('; ')
+  return [`${isWide ? event.at.toISOString() : formatTime(event.at, now)}${version}${editor}: ${what}`]
+}
+
+/** Annotations, such as the request of the job, and hashes. */
+function isDetail(change: string): boolean {
+  return /^(?:metadata\.annotations|flow\.)/.test(change)
 }
 
 function idOf({ job }: JobSide): string {
@@ -173,14 +297,15 @@ function idOf({ job }: JobSide): string {
 }
 
 function endOf({ job }: JobSide): string {
-  if (job.outcome === null || job.finishedAt === null) return `goes on, in phase ${job.phase ?? '-'}`
-  return `${job.outcome} after ${lengthOf(job.startedAt, job.finishedAt)}`
+  if (job.outcome === null || job.finishedAt === null) return `unfinished, in phase ${job.phase ?? '-'}`
+  return `${job.outcome} after ${formatSpan(job.startedAt, job.finishedAt)}`
 }
 
 function writesOf({ writes, passes }: JobSide): string {
   const refused = writes.filter(({ error }) => error !== null).length
   const count = writes.length < MOST_WRITES ? `${writes.length}` : `at least ${writes.length}`
-  return `${count}${passes === undefined ? '' : ` in ${passes} passes`}${refused === 0 ? '' : `, ${refused} refused`}`
+  const inPasses = passes === undefined ? '' : ` in ${passes} ${passes === 1 ? 'pass' : 'passes'}`
+  return `${count}${inPasses}${refused === 0 ? '' : `, ${refused} refused`}`
 }
 
 /** True if phase or error differ, or if the object was a part of only one job. */
@@ -188,33 +313,36 @@ function isChanged({ before, after }: ObjectDiff): boolean {
   return before?.phase !== after?.phase || before?.error !== after?.error
 }
 
-function cellOf(standing: ObjectState | undefined): Cell {
-  return standing === undefined ? '-' : { text: standing.phase, colour: colourOf(standing.phase) }
+function cellOf(state: ObjectState | undefined): Cell {
+  return state === undefined ? '-' : { text: state.phase, colour: colourOf(state.phase) }
 }
 
-function lengthText(standing: ObjectState | undefined): string {
-  return standing?.tookMs === undefined ? '-' : formatDuration(standing.tookMs)
+function lengthText(state: ObjectState | undefined): string {
+  return state?.tookMs === undefined ? '-' : formatDuration(state.tookMs)
 }
 
-function noteOf({ before, after }: ObjectDiff): string {
-  if (after === undefined) return 'no part of the later job'
-  const error = after.error === undefined ? '' : singleLine(after.error, 160)
-  return [...(before === undefined ? ['new in the later job'] : []), ...(error === '' ? [] : [error])].join(': ')
+const SHORT_NOTE = 70
+const LONGEST_NOTE = 160
+
+function noteOf({ before, after }: ObjectDiff, longest: number): string {
+  if (after === undefined) return 'only in the earlier job'
+  const error = after.error === undefined ? '' : singleLine(after.error, longest)
+  return [...(before === undefined ? ['only in the later job'] : []), ...(error === '' ? [] : [error])].join(': ')
 }
 
-function edits({ between }: JobsDiff): readonly string[] {
-  return between.flatMap(({ event, changes: fields }) => [
-    `${event.at.toISOString()} version ${event.version}: ${fields.length === 0 ? 'nothing that the journal keeps' : fields.join('; ')}`,
-  ])
+function changes(objects: readonly ObjectDiff[], isWide: boolean): readonly string[] {
+  return objects.flatMap(({ name, changes: fields }) =>
+    fields.filter((field) => isWide || !isDetail(field)).map((field) => `${name}: ${field}`),
+  )
 }
 
-function changes(objects: readonly ObjectDiff[]): readonly string[] {
-  return objects.flatMap(({ name, changes: fields }) => fields.map((field) => `${name}: ${field}`))
-}
-
-function section(title: string, lines: readonly string[]): readonly string[] {
+/** @param isText lines of a text, whose indentation is kept. */
+function section(title: string, lines: readonly string[], isText = false): readonly string[] {
   if (lines.length === 0) return []
   const more = lines.length - MOST_LINES
-  const shownLines = [...lines.slice(0, MOST_LINES), ...(more > 0 ? [`and ${more} more; -o json has all`] : [])]
-  return [`\n${title}\n`, ...shownLines.map((line) => `  ${singleLine(line, 2000)}\n`)]
+  const shownLines = [
+    ...lines.slice(0, MOST_LINES),
+    ...(more > 0 ? [`and ${more} more; -o json shows all of them`] : []),
+  ]
+  return [`\n${title}\n`, ...shownLines.map((line) => `  ${isText ? line : singleLine(line, 2000)}\n`)]
 }

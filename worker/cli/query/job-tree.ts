@@ -3,9 +3,10 @@
 import type { AwaitedObject } from '../../../activities/journal/read/event-queries.ts'
 import type { JobRecord, ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
 import type { JournalQueries } from '../../../activities/journal/read/queries.ts'
-import { groupKindOf, groupKindText } from '../../../workflows/kit/index.ts'
+import { groupKindOf, groupKindText, path, textAt } from '../../../workflows/kit/index.ts'
 import { isRedacted } from '../../api/redaction.ts'
 import { builtInRegistry } from '../../server/registry.ts'
+import { explainStatus, isLevelKind, partitionsOf } from './explain-status.ts'
 import { isBad, isBusy, isGood, jobIDIn, phaseIn, singleLine } from './format.ts'
 
 export interface JobNode {
@@ -117,8 +118,26 @@ function isPart({ object, job, children }: JobNode): boolean {
 export function phaseOf({ object, job }: Pick<JobNode, 'object' | 'job'>): string {
   if (job?.outcome === 'Superseded' || job?.outcome === 'lost') return job.outcome
   // Phases of other deployers may be any text.
-  if (job !== undefined) return singleLine(job.phase ?? job.outcome ?? 'Begun', LONGEST_PHASE)
-  return object.deleted ? 'Deleted' : singleLine(phaseIn(object.projection) ?? '-', LONGEST_PHASE)
+  if (job !== undefined && !isLevelKind(object)) return singleLine(job.phase ?? job.outcome ?? 'Started', LONGEST_PHASE)
+  return object.deleted ? 'Deleted' : singleLine(statusPhase(object) ?? '-', LONGEST_PHASE)
+}
+
+function statusPhase(object: ObjectRecord): string | undefined {
+  return currentPhaseIn(object) ?? explainStatus(object, object.projection).phase
+}
+
+/** Undefined while the phase is the one of the previous job, because no deployer has picked the current job up. */
+function currentPhaseIn(object: ObjectRecord): string | undefined {
+  const phase = phaseIn(object.projection)
+  const isFinal = isBad(phase) || isGood(phase)
+  return isFinal && isBusy(object.projection) && isPickedUp(object) === false ? undefined : phase
+}
+
+/** Whether a deployer has picked the current job of an item up; undefined for objects that no deployer picks up. */
+export function isPickedUp(object: ObjectRecord): boolean | undefined {
+  const handedOut = textAt(object.projection, path('status.jobIDGenerationTime'))
+  if (handedOut === undefined || partitionsOf(object) === undefined) return undefined
+  return Date.parse(textAt(object.projection, path('status.lastReconcileTime')) ?? '') >= Date.parse(handedOut)
 }
 
 export function hasFailed(node: Pick<JobNode, 'object' | 'job'>): boolean {

@@ -1,70 +1,109 @@
 // Follows a job down its tree to the object that causes the wait or the failure, and explains it in sentences. Pure.
+// The first sentence of an explanation is the answer of `pawl why`.
 
-import type { ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
-import { type GroupKind, groupKindText, path, textAt } from '../../../workflows/kit/index.ts'
+import type { PendingWake } from '../../../activities/journal/read/event-queries.ts'
+import type { JobRecord, ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
+import { type GroupKind, groupKindText, ownerReferenceOf, path, textAt } from '../../../workflows/kit/index.ts'
 import { isRedacted } from '../../api/redaction.ts'
-import { hasFailed, isOpen, type JobNode, phaseOf } from './job-tree.ts'
-import { deletionIn, errorText, nameOf, singleLine } from './format.ts'
+import { expectedName } from '../suggestion.ts'
+import { deletionOrder } from './deletion-order.ts'
+import { isLevelKind, ownFinalizer, partitionsOf, siblingsOf, steeringOf } from './explain-status.ts'
+import { hasFailed, isOpen, isPickedUp, type JobNode, phaseOf } from './job-tree.ts'
+import type { LiveStatus } from '../live-status.ts'
+import { deletionIn, errorText, formatDuration, formatTime, jobIDIn, nameOf, singleLine } from './format.ts'
 
 /**
  * The path from the root to the root cause: failed children first, then unfinished children, then children that cannot
  * be deleted.
  */
 export function pathToRootCause(root: JobNode): readonly JobNode[] {
+  const open = root.children.filter(isOpen)
   const next =
     root.children.find(hasFailed) ??
-    root.children.find(isOpen) ??
-    root.children.find(({ object }) => !object.deleted && deletionIn(object.projection) !== undefined)
-  const needsOne =
-    hasFailed(root) || isOpen(root) || (!root.object.deleted && deletionIn(root.object.projection) !== undefined)
+    // In a deletion, children that wait for others are open too, and have no phase of the deletion yet.
+    open.find((child) => !isDeleting(root) || isDeleting(child)) ??
+    open[0] ??
+    root.children.find(isDeleting)
+  const needsOne = hasFailed(root) || isOpen(root) || isDeleting(root)
   return next === undefined || !needsOne ? [root] : [root, ...pathToRootCause(next)]
 }
 
+function isDeleting({ object }: JobNode): boolean {
+  return !object.deleted && deletionIn(object.projection) !== undefined
+}
+
 export interface RootCauseContext {
+  readonly now: Date
+  /** Adds the objects that a controller in level mode watches. */
+  readonly wide: boolean
   /** Names of the awaited objects that exist in the journal. */
   readonly existing: ReadonlySet<string>
-  readonly wake: string | undefined
+  readonly wake: PendingWake | undefined
   readonly attempt: number
   /** The error that the nearest ancestor reports. */
   readonly parentError: string | undefined
+  /** The status of the live object; undefined if it could not be read or tells nothing. */
+  readonly status: LiveStatus | undefined
 }
 
 /** The error of the nearest ancestor that has one. The journal stores no errors of items. */
 export function parentErrorIn(path: readonly JobNode[]): string | undefined {
   const reporter = path.slice(0, -1).findLast(({ job }) => errorText(job?.lastError) !== undefined)
-  return reporter && `${nameOf(reporter.object)} says: ${errorText(reporter.job?.lastError) ?? ''}.`
+  return reporter && `${nameOf(reporter.object)} reports: ${errorText(reporter.job?.lastError) ?? ''}.`
 }
 
-/** One sentence for each reason of the object's state. */
+/** One sentence for each reason of the object's state, the most important first. */
 export function reasonsOf(node: JobNode, context: RootCauseContext): readonly string[] {
-  return [
+  const [first, ...rest] = [
     ...(hasFailed(node) ? failure(node, context) : []),
-    ...(isOpen(node) ? [...retries(node, context), ...waits(node, context), ...deployerState(node)] : []),
-    ...deletionState(node),
-    ...statusMessage(node.object),
-    ...(context.wake === undefined ? [] : [`The next look at ${nameOf(node.object)} is due: ${context.wake}.`]),
-  ].map((sentence) => singleLine(sentence, 2000))
+    ...foreignFinalizers(node, context),
+    ...(isOpen(node) ? openReasons(node, context) : []),
+    ...notRequested(node),
+    ...normalDeletion(node, context),
+  ]
+  const [pod, ...pods] = context.status?.pods ?? []
+  const more = [
+    pod === undefined ? '' : ` (${pod.text})`,
+    ...[nextAttempt(node, context)].map((attempt) => (attempt === undefined ? '' : `; ${attempt}`)),
+  ].join('')
+  const sentences =
+    first === undefined
+      ? []
+      : [more === '' ? first : `${first.replace(/\.$/, '')}${more}.`, ...pods.map(({ text }) => `${text}.`), ...rest]
+  return sentences.map((sentence) => singleLine(sentence, 2000))
 }
 
-/** The status message, if the kind lets the journal store it. */
-function statusMessage(object: ObjectRecord): readonly string[] {
-  const message = textAt(object.projection, MESSAGE)
-  return message === undefined || message === '' ? [] : [`${nameOf(object)} says: ${message}.`]
+function openReasons(node: JobNode, context: RootCauseContext): readonly string[] {
+  if (isDeleting(node) && context.status?.summary === undefined) return []
+  const reasons = [...retries(node, context), ...statusReason(node, context), ...waits(node, context)]
+  return reasons.length > 0 ? reasons : deployerState(node, context)
 }
 
-const MESSAGE = path('status.message')
-
-function failure(node: JobNode, { parentError: above }: RootCauseContext): readonly string[] {
+function failure(node: JobNode, { parentError, status }: RootCauseContext): readonly string[] {
   const standing = `${nameOf(node.object)} is ${phaseOf(node)}`
-  const error = errorText(node.job?.lastError)
+  const error = errorText(node.job?.lastError) ?? status?.summary
   if (error !== undefined) return [`${standing}: ${error}.`]
-  return [`${standing}.`, ...(above === undefined ? [] : [above])]
+  return [`${standing}.`, ...(parentError === undefined ? [] : [parentError])]
 }
 
 function retries(node: JobNode, { attempt }: RootCauseContext): readonly string[] {
   const error = errorText(node.job?.lastError)
   if (error === undefined) return []
-  return [`${nameOf(node.object)} met an error and tries again${attempt > 0 ? ` (attempt ${attempt})` : ''}: ${error}.`]
+  return [`${nameOf(node.object)} retries after an error${attempt > 0 ? ` (attempt ${attempt})` : ''}: ${error}.`]
+}
+
+/** The summary of the live status, or the message that the kind lets the journal store. */
+function statusReason(node: JobNode, { status }: RootCauseContext): readonly string[] {
+  const summary = status?.summary ?? textAt(node.object.projection, path('status.message')) ?? ''
+  return summary === '' ? [] : [`${nameOf(node.object)} is ${phaseOf(node)}: ${summary}.`]
+}
+
+/** When the controller looks at the object again; undefined if a change of another object starts the next pass. */
+function nextAttempt(node: JobNode, { wake, attempt, now }: RootCauseContext): string | undefined {
+  if (wake === undefined) return undefined
+  const what = attempt > 0 || node.job?.lastError != null || !isLevelKind(node.object) ? 'attempt' : 'check'
+  const ms = wake.due.getTime() - now.getTime()
+  return ms <= 0 ? `the next ${what} is due` : `next ${what} in ${formatDuration(ms)}`
 }
 
 /** With the group, because two groups may have a kind of the same name. */
@@ -72,33 +111,83 @@ export function keyOf(one: GroupKind & { readonly namespace: string; readonly na
   return `${groupKindText(one)} ${one.namespace}/${one.name}`
 }
 
-function waits({ object, awaited }: JobNode, { existing: there }: RootCauseContext): readonly string[] {
+/** A controller in level mode watches objects of its queries; it does not wait for them. */
+function waits({ object, awaited }: JobNode, { existing, now, wide }: RootCauseContext): readonly string[] {
+  if (isLevelKind(object) && !wide) return []
+  const verb = isLevelKind(object) ? 'watches' : 'waits for'
   return awaited.map((one) => {
-    if (isRedacted(one.name)) return `${nameOf(object)} waits for ${nameOf(one)} since ${one.since.toISOString()}.`
-    const state = there.has(keyOf(one)) ? 'which is there' : 'which the journal does not have'
-    return `${nameOf(object)} waits for ${nameOf(one)} since ${one.since.toISOString()}, ${state}.`
+    const since = `${nameOf(object)} ${verb} ${nameOf(one)} since ${wide ? one.since.toISOString() : formatTime(one.since, now)}`
+    const isMissing = !isRedacted(one.name) && one.name !== '*' && !existing.has(keyOf(one)) && verb === 'waits for'
+    return isMissing ? `${since}; the journal has no such object.` : `${since}.`
   })
 }
 
-function deployerState({ object, job }: JobNode): readonly string[] {
-  const type = textAt(object.projection, path('spec.type'))
-  if (type === undefined || job !== undefined) return []
-  const since = textAt(object.projection, path('status.jobIDGenerationTime'))
-  const pickedUpAt = textAt(object.projection, path('status.lastReconcileTime'))
-  if (pickedUpAt !== undefined && since !== undefined && Date.parse(pickedUpAt) >= Date.parse(since))
-    return [`The deployer of type ${type} works on ${nameOf(object)} since ${pickedUpAt}.`]
+function deployerState({ object, job }: JobNode, { now }: RootCauseContext): readonly string[] {
+  const partitions = partitionsOf(object)
+  const type = partitions && textAt(object.projection, partitions.path)
+  if (partitions === undefined || type === undefined || job !== undefined) return []
+  if (isPickedUp(object) === true) {
+    const since = formatTime(new Date(textAt(object.projection, path('status.lastReconcileTime')) ?? ''), now)
+    return [`${nameOf(object)}: a deployer of type "${type}" works on it since ${since}.`]
+  }
+  const problem = `${nameOf(object)}: ${unhandledType({ object, job }) ?? ''}`
   return [
-    `No deployer has picked ${nameOf(object)} up${since === undefined ? '' : ` since ${since}`}: see whether one that serves its type, ${type}, runs.`,
+    problem.endsWith('?') ? problem : `${problem}.`,
+    ...(partitions.names.includes(type)
+      ? []
+      : [`Pawl's workers handle the types ${partitions.names.join(' and ')}; another type needs its own deployer.`]),
   ]
 }
 
-function deletionState({ object }: JobNode): readonly string[] {
+/** For an item that no deployer has picked up; undefined for other objects. */
+export function unhandledType({ object, job }: Pick<JobNode, 'object' | 'job'>): string | undefined {
+  const partitions = partitionsOf(object)
+  const type = partitions && textAt(object.projection, partitions.path)
+  if (partitions === undefined || type === undefined || job !== undefined) return undefined
+  if (!isOpen({ object, job }) || isPickedUp(object) === true) return undefined
+  const { names, flag } = partitions
+  const problem = `spec.type: no deployer has picked up type "${type}"`
+  if (names.includes(type)) return `${problem}; a worker with --${flag} ${type} must run`
+  return `${problem}; ${expectedName(type, names)}`
+}
+
+/** For an object without any job. */
+function notRequested({ object, job }: JobNode): readonly string[] {
+  const isStarted = job !== undefined || jobIDIn(object.projection) !== undefined
+  if (isStarted || object.deleted || isLevelKind(object)) return []
+  const siblings = siblingsOf(object)
+  const after = siblings?.after && textAt(object.projection, siblings.after)
+  if (after !== undefined && after !== '') return [`${nameOf(object)} has not started: it comes after ${after}.`]
+  return []
+}
+
+function foreignFinalizers({ object }: JobNode, { now }: RootCauseContext): readonly string[] {
   const deletion = object.deleted ? undefined : deletionIn(object.projection)
-  if (deletion === undefined) return []
-  const { since, finalizers } = deletion
-  const why =
-    finalizers.length === 0
-      ? 'no finalizer holds it'
-      : `it goes when these finalizers are gone: ${finalizers.join(', ')}`
-  return [`${nameOf(object)} is being deleted since ${since}; ${why}.`]
+  const foreign = (deletion?.finalizers ?? []).filter((finalizer) => finalizer !== ownFinalizer(object))
+  if (deletion === undefined || foreign.length === 0) return []
+  const since = formatTime(new Date(deletion.since), now)
+  return [
+    `${nameOf(object)} is being deleted since ${since}; another controller must remove ${foreign.length === 1 ? 'the finalizer' : 'the finalizers'} ${foreign.join(', ')}.`,
+  ]
+}
+
+function normalDeletion(node: JobNode, { now }: RootCauseContext): readonly string[] {
+  const deletion = node.object.deleted ? undefined : deletionIn(node.object.projection)
+  if (deletion === undefined || hasFailed(node)) return []
+  const order = deletionOrder(node)
+  const since = formatTime(new Date(deletion.since), now)
+  return [`${nameOf(node.object)} is being deleted since ${since}${order === undefined ? '' : `: ${order}`}.`]
+}
+
+/** For an object that is not part of a job of its owner. */
+export function notRequestedSentences(object: ObjectRecord, job: JobRecord | undefined): readonly string[] {
+  if (!isNeverRequested(object, job) || steeringOf(object)?.reconcile === undefined) return []
+  return ownerReferenceOf(object.projection) === undefined
+    ? [`${nameOf(object)}: no job was requested; request one with pawl reconcile.`]
+    : [`${nameOf(object)}: the job of its owner has not started it.`]
+}
+
+/** True if the object never had a job. @param job its newest job. */
+export function isNeverRequested(object: ObjectRecord, job: JobRecord | undefined): boolean {
+  return job === undefined && !object.deleted && jobIDIn(object.projection) === undefined
 }

@@ -3,11 +3,14 @@
 import { Command } from 'commander'
 import { setTimeout } from 'node:timers/promises'
 
-import type { JobRecord } from '../../../activities/journal/read/object-queries.ts'
-import { drawJobTree, changedLines } from './draw-job-tree.ts'
+import type { JobRecord, ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
+import { drawJobTree, changedLines, nodesOf } from './draw-job-tree.ts'
 import { findJob } from './find-object.ts'
 import { follow } from './follow.ts'
-import { endedWell, hasFailed, type JobNode, readJobTree } from './job-tree.ts'
+import { endedWell, hasFailed, isOpen, type JobNode, readJobTree } from './job-tree.ts'
+import { readLiveStatuses } from '../live-status.ts'
+import { nextAfterTrace } from './next-step.ts'
+import { parseOneOf } from '../usage.ts'
 import { JOB_OPTION, OBJECT_ARGUMENT } from './object-command.ts'
 import { type JournalSession, withJournal, type JournalFlags, addJournalFlags } from './open-journal.ts'
 import { type PageFlags, runPage, UI_OPTION } from '../temporal-address.ts'
@@ -19,7 +22,10 @@ const ENDED_BADLY = 3
 interface TraceFlags extends JournalFlags, PageFlags {
   readonly job?: string
   readonly watch?: boolean
+  readonly output: (typeof FORMATS)[number]
 }
+
+const FORMATS = ['text', 'wide'] as const
 
 export function traceCommand(): Command {
   return addJournalFlags(
@@ -28,6 +34,12 @@ export function traceCommand(): Command {
       .argument(...OBJECT_ARGUMENT)
       .option(...JOB_OPTION)
       .option(...UI_OPTION)
+      .option(
+        '-o, --output <format>',
+        `${FORMATS.join(', ')} (adds IDs, exact times and addresses)`,
+        parseOneOf(FORMATS),
+        'text',
+      )
       .option('-w, --watch', 'follow the job until it ends; exit code 3 when it did not end well'),
   )
     .addHelpText('after', '\nExamples:\n  pawl trace inst/shop\n  pawl trace inst/shop -w -n team-a')
@@ -37,15 +49,19 @@ export function traceCommand(): Command {
 }
 
 async function trace(journal: JournalSession, words: readonly string[], flags: TraceFlags): Promise<number> {
-  const { job, watch = false } = flags
+  const { job, watch = false, output } = flags
+  const wide = output === 'wide'
   if (!watch) {
     const { tree, found } = await look(journal, words, job)
-    const page = found === undefined ? undefined : await runPage(flags, await journal.runOf(found.workflowID))
+    const { statuses, problems } = await readLiveStatuses(unreadyObjects(tree), flags)
+    for (const problem of problems) process.stderr.write(`pawl: ${problem}\n`)
+    const page = found === undefined || !wide ? undefined : await runPage(flags, await journal.runOf(found.workflowID))
     const where = page === undefined ? '' : `run: ${page}\n`
-    process.stdout.write(`${drawJobTree(tree, new Date(), journal.paint)}${where}`)
+    const text = drawJobTree(tree, { now: new Date(), paint: journal.paint, wide, statuses })
+    process.stdout.write(`${text}${where}\n${nextAfterTrace(tree, words, flags)}\n`)
     return 0
   }
-  const screen = process.stdout.isTTY ? redrawnTree(journal) : changedLinesOutput()
+  const screen = process.stdout.isTTY ? redrawnTree(journal, wide) : changedLinesOutput()
   let jobID = job
   return await follow({
     readTree: async () => await look(journal, words, jobID),
@@ -90,6 +106,13 @@ export function endOf(
   return endedWell(found) ? 'well' : 'badly'
 }
 
+/** The objects without children that wait or have failed: their live status may have the reason. */
+function unreadyObjects(tree: JobNode): readonly ObjectRecord[] {
+  return nodesOf(tree)
+    .filter((node) => (isOpen(node) || hasFailed(node)) && node.job?.lastError == null)
+    .map(({ object }) => object)
+}
+
 async function look(journal: JournalSession, words: readonly string[], jobID: string | undefined) {
   const { object, job } = await findJob(journal, words, jobID)
   return { found: job, tree: await readJobTree(journal, object, job) }
@@ -102,11 +125,11 @@ interface TreeOutput {
 }
 
 /** Overwrites the previously drawn tree. */
-function redrawnTree({ paint }: JournalSession): TreeOutput {
+function redrawnTree({ paint }: JournalSession, wide: boolean): TreeOutput {
   let height = 0
   return {
     show: (tree, now) => {
-      const text = drawJobTree(tree, now, paint)
+      const text = drawJobTree(tree, { now, paint, wide })
       process.stdout.write(`${height > 0 ? `\x1b[${height}A\x1b[J` : ''}${text}`)
       height = linesOnScreen(text)
     },

@@ -1,7 +1,7 @@
 // Formats the versions of an object in the journal, and the changes between them, as text and as JSON. Pure.
 
 import type { EventRecord } from '../../../activities/journal/read/event-queries.ts'
-import { type Paint, singleLine } from './format.ts'
+import { colourOf, formatTime, type Paint, phaseIn, singleLine } from './format.ts'
 import { writeJson, type Projection, isFields } from '../../../workflows/kit/index.ts'
 
 /** A version and the fields that it changed. */
@@ -16,7 +16,7 @@ export function versionChanges(versions: readonly EventRecord[]): readonly Versi
 }
 
 function changesIn(before: EventRecord | undefined, event: EventRecord): readonly string[] {
-  if (event.type === 'DELETED') return ['gone']
+  if (event.type === 'DELETED') return ['the object no longer exists']
   return changesBetween(before?.projection, event.projection)
 }
 
@@ -25,23 +25,63 @@ export function versionAt(known: readonly VersionChange[], time: Date): VersionC
   return known.findLast(({ event }) => event.at <= time)
 }
 
-export function historyText(known: readonly VersionChange[], paint: Paint): string {
-  if (known.length === 0) return 'the journal has no version of it any more\n'
-  return known
-    .flatMap(({ event, changes }) => [
-      `${event.at.toISOString()}  ${paint('bold', `version ${event.version}`)}  ${event.type}, ${sourceText(event)}, ${writerText(event)}`,
-      ...changes.map((change) => `  ${paint('dim', change)}`),
-    ])
+interface HistoryTextOptions {
+  readonly paint: Paint
+  /** Adds exact times, versions, sources, run IDs and all fields. */
+  readonly isWide: boolean
+  readonly now: Date
+  /** Kind, namespace and name. */
+  readonly name: string
+  /** The next useful command. */
+  readonly next: string
+}
+
+/** The newest state in the first line, then all versions, the oldest first. */
+export function historyText(known: readonly VersionChange[], options: HistoryTextOptions): string {
+  const { paint, name, next } = options
+  const last = known.at(-1)
+  if (last === undefined) return `${name}: the journal no longer has a version of the object\n`
+  const shownVersions = known.flatMap(({ event, changes }) => versionLines(event, changes, options))
+  return [
+    `${paint('bold', name)}: ${lastText(last, options)}; ${known.length} ${known.length === 1 ? 'version' : 'versions'} in the journal`,
+    '',
+    ...shownVersions,
+    '',
+    `next: ${next}`,
+  ]
     .map((line) => `${line}\n`)
     .join('')
 }
 
-function sourceText({ source }: EventRecord): string {
-  return { watch: 'seen by watch', relist: 'seen in a list', write: 'answer to a write' }[source]
+function lastText({ event }: VersionChange, { paint, isWide, now }: HistoryTextOptions): string {
+  const phase = event.type === 'DELETED' ? 'Deleted' : phaseIn(event.projection)
+  const state = phase === undefined ? '' : `${paint(colourOf(phase), singleLine(phase))}, `
+  return `${state}last change ${isWide ? event.at.toISOString() : formatTime(event.at, now)} by ${writerText(event, isWide)}`
 }
 
-function writerText({ writer }: EventRecord): string {
-  return writer === null ? "by somebody beside Pawl's runs" : `by run ${singleLine(writer)}`
+function versionLines(
+  event: EventRecord,
+  changes: readonly string[],
+  { paint, isWide, now }: HistoryTextOptions,
+): readonly string[] {
+  const fields = isWide ? changes : changes.filter((change) => !BOOKKEEPING.test(change))
+  if (fields.length === 0 && !isWide) return []
+  const time = isWide ? event.at.toISOString() : formatTime(event.at, now)
+  const details = isWide ? `, version ${event.version}, ${SOURCES[event.source]}` : ''
+  return [
+    `${time}  ${paint('bold', `${VERBS[event.type]} by ${writerText(event, isWide)}`)}${details}`,
+    ...fields.map((field) => `  ${paint('dim', field)}`),
+  ]
+}
+
+/** Fields that say nothing to users: times that the line has already, and hashes. */
+const BOOKKEEPING = /^(?:flow\.|status\.transitionTimes\.|status\.jobIDGenerationTime)/
+const SOURCES = { watch: 'seen by watch', relist: 'seen in a list', write: 'answer to a write' } as const
+const VERBS = { ADDED: 'created', MODIFIED: 'changed', DELETED: 'deleted' } as const
+
+function writerText({ writer }: EventRecord, isWide: boolean): string {
+  if (writer === null) return 'another client'
+  return isWide ? `run ${singleLine(writer)}` : `Pawl (${singleLine(writer.split('/')[0] ?? '')})`
 }
 
 export function historyData(known: readonly VersionChange[]): readonly object[] {

@@ -10,7 +10,7 @@ import {
   valueAt,
 } from '../../../workflows/kit/index.ts'
 import { builtInRegistry } from '../../server/registry.ts'
-import { nameOf, singleLine } from './format.ts'
+import { formatTime, nameOf, singleLine } from './format.ts'
 import type { RunRecord } from '../../../activities/journal/read/event-queries.ts'
 import type { JobRecord, ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
 import type { JournalQueries } from '../../../activities/journal/read/queries.ts'
@@ -56,7 +56,7 @@ export function pauseSentences(object: PausableObject): readonly string[] {
   if (text?.startsWith('left out') === true) return [`${nameOf(object)} is ${text} (pawl skip --undo).`]
   return text === undefined
     ? []
-    : [`${nameOf(object)} is ${text}; what it has not begun waits until it goes on (pawl resume).`]
+    : [`${nameOf(object)} is ${text}; its parts that have not started wait for pawl resume.`]
 }
 
 // Objects with their newest jobs.
@@ -83,9 +83,9 @@ export function queueText({ ahead }: QueuePosition): string {
   return ahead === 0 ? 'its turn' : `its turn, ${countOf(ahead)} before it`
 }
 
-export function queueSentence(object: ObjectRecord, { due, ahead }: QueuePosition): string {
-  const before = `${ahead === 0 ? 'none' : countOf(ahead)} of its namespace ${ahead === 1 ? 'comes' : 'come'} before it`
-  return `${nameOf(object)} waits for its turn since ${due.toISOString()}: ${before}, and namespaces take turns.`
+export function queueSentence(object: ObjectRecord, { due, ahead }: QueuePosition, now: Date): string {
+  const before = `${ahead === 0 ? 'no object' : countOf(ahead)} of its namespace ${ahead <= 1 ? 'comes' : 'come'} before it`
+  return `${nameOf(object)} waits for its turn since ${formatTime(due, now)}: ${before}, and namespaces take turns.`
 }
 
 function countOf(ahead: number): string {
@@ -96,10 +96,10 @@ function countOf(ahead: number): string {
 export function notStartedSentences(
   object: ObjectRecord,
   job: JobRecord,
-  run: RunRecord | undefined,
+  { run, now }: { readonly run: RunRecord | undefined; readonly now: Date },
 ): readonly string[] {
   if (job.outcome !== null || run === undefined || run.passes > 0) return []
   return [
-    `${nameOf(object)} waits for its turn: its run was started ${job.startedAt.toISOString()}, and no worker has begun it yet.`,
+    `${nameOf(object)} waits for a worker: its run was created at ${formatTime(job.startedAt, now)}, and no worker has started it.`,
   ]
 }

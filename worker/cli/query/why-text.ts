@@ -1,4 +1,8 @@
-// Formats the causes of a job and its current state as sentences, the oldest first. Pure.
+// Formats the explanation of a job: the answer, the chain of objects down to the root cause, and the events that led to
+// the job, the oldest first. Pure.
+//
+//   W1. The first line is the answer. The next useful command is the last line.
+//   W2. Times are short and local. Exact times, versions, IDs and addresses are printed with `-o wide` and in JSON only.
 
 import type { EventRecord, WriteRecord } from '../../../activities/journal/read/event-queries.ts'
 import { MOST_WRITES } from '../../../activities/journal/read/limits.ts'
@@ -8,7 +12,8 @@ import { changesBetween } from './versions.ts'
 import { phasesText } from './draw-job-tree.ts'
 import { hasFailed, isOpen, type JobNode, phaseOf } from './job-tree.ts'
 import type { ForeignWrite } from '../live-objects.ts'
-import { formatSpan, errorText, nameOf, singleLine } from './format.ts'
+import { deletionOrder } from './deletion-order.ts'
+import { deletionIn, formatSpan, formatTime, errorText, nameOf, singleLine } from './format.ts'
 
 interface WhyInput {
   /** The cause of the object's own job first, the root cause last. */
@@ -23,99 +28,200 @@ interface WhyInput {
   readonly newest: EventRecord | undefined
   /** From the object to the root cause. */
   readonly path: readonly JobNode[]
-  /** Sentences about the reasons why the last object in `path` is not ready. */
+  /** Sentences about the reasons why the last object in `path` is not ready; the first one is the answer. */
   readonly reasons: readonly string[]
   /** Sentences about pauses and queue positions of the objects in `path`. */
   readonly queueSentences: readonly string[]
   readonly now: Date
+  /** W2 */
+  readonly wide: boolean
   /** Writes by other clients, by uid of the written object. */
   readonly foreignWrites: ReadonlyMap<string, ForeignWrite>
+  /** The last line. */
+  readonly next: string
 }
 
 interface Explanation {
-  readonly happened: readonly string[]
+  readonly answer: string
+  /** From the object to the root cause. */
   readonly now: readonly string[]
+  readonly happened: readonly string[]
+  readonly next: string
 }
 
 export function explainJob(input: WhyInput): Explanation {
   const [ownCause] = input.causes
+  const [answer = '', ...chain] = currentSentences(input)
   return {
+    answer: singleLine(answer, 2000),
+    now: chain.map((sentence) => singleLine(sentence, 2000)),
     happened: [
-      ...input.causes.toReversed().flatMap((cause) => causeSentences(cause, input.foreignWrites.get(cause.object.uid))),
+      ...input.causes.toReversed().flatMap((cause) => causeSentences(cause, input)),
       ...(ownCause?.job === undefined ? [] : jobSentences(ownCause.job, input)),
-      ...(input.newest === undefined || ownCause === undefined
+      ...(input.newest === undefined || ownCause === undefined || !input.wide
         ? []
         : [newestEventSentence(input.newest, ownCause.object)]),
     ].map((sentence) => singleLine(sentence, 2000)),
-    now: currentSentences(input).map((sentence) => singleLine(sentence, 2000)),
+    next: input.next,
   }
 }
 
-function causeSentences(cause: Cause, foreignWrite: ForeignWrite | undefined): readonly string[] {
+// The answer and the chain.
+
+function currentSentences({ path, reasons, queueSentences }: WhyInput): readonly string[] {
+  const [subject] = path
+  if (subject === undefined) return []
+  const chain = path.slice(1).map((node, index) => {
+    const waiting = path[index] ?? subject
+    const verb = hasFailed(node) ? 'failed because of' : 'waits for'
+    return `${nameOf(waiting.object)} (${phaseOf(waiting)}) ${verb} ${nameOf(node.object)} (${phaseOf(node)}).`
+  })
+  const sentences = [...queueSentences, ...reasons]
+  const [first, ...rest] = sentences.length > 0 ? sentences : [settledSentence(path)]
+  const isAboutSubject = path.length === 1 || queueSentences.length > 0
+  const state = deletionText(subject) ?? `is ${phaseOf(subject)}: `
+  const answer = isAboutSubject ? (first ?? '') : `${nameOf(subject.object)} ${state}${shortened(path, first ?? '')}`
+  return [answer, ...chain, ...rest]
+}
+
+/** For a deletion that removes items. */
+function deletionText(subject: JobNode): string | undefined {
+  const isDeleting = isOpen(subject) && deletionIn(subject.object.projection) !== undefined
+  const order = isDeleting && !hasFailed(subject) ? deletionOrder(subject) : undefined
+  return order === undefined ? undefined : `deletes ${order}; now `
+}
+
+/** Without the phase of the root cause, which the chain shows. */
+function shortened(path: readonly JobNode[], reason: string): string {
+  const last = path.at(-1)
+  if (last === undefined) return reason
+  const name = nameOf(last.object)
+  const begin = `${name} is ${phaseOf(last)}: `
+  return reason.startsWith(begin) ? `${name}: ${reason.slice(begin.length)}` : reason
+}
+
+function settledSentence(path: readonly JobNode[]): string {
+  const [subject] = path
+  const last = path.at(-1)
+  if (subject === undefined || last === undefined) return ''
+  const state = `${nameOf(last.object)} is ${phaseOf(last)}`
+  const isDone = !isOpen(subject) && !hasFailed(subject)
+  return isDone ? `${state} and waits for nothing.` : `${state}; the journal has no object that it waits for.`
+}
+
+// The events and the job.
+
+function timeText(at: Date, { now, wide }: Pick<WhyInput, 'now' | 'wide'>): string {
+  return wide ? at.toISOString() : formatTime(at, now)
+}
+
+function causeSentences(cause: Cause, input: WhyInput): readonly string[] {
   const { object, job, trigger } = cause
+  const isDeletion = !input.wide && requestsDeletion(cause)
+  const foreignWrite = input.foreignWrites.get(object.uid)
+  const version = input.wide && trigger !== undefined ? ` (version ${trigger.version})` : ''
   return [
     trigger === undefined
-      ? `The journal does not have the event that began ${job === undefined ? 'anything' : `job ${idOf(job)}`} of ${nameOf(object)} any more.`
-      : `${trigger.at.toISOString()} ${writerOf(cause, foreignWrite)} ${verbOf(trigger)} ${nameOf(object)} (version ${trigger.version})${changesText(cause)}.${ownedFieldsText(foreignWrite)}`,
-    ...(job === undefined ? [] : [beginSentence(job, object)]),
+      ? `The journal no longer has the event that started ${job === undefined ? 'anything' : jobName(job, object, input)}.`
+      : `${timeText(trigger.at, input)} ${writerOf(cause, foreignWrite, input)} ${isDeletion ? 'requested the deletion of' : verbOf(trigger)} ${nameOf(object)}${version}${isDeletion ? '' : `${changesText(cause, input)}${ownedFieldsText(cause, foreignWrite, input)}`}.`,
+    ...(job === undefined ? [] : [beginSentence(job, object, input)]),
   ]
 }
 
-function beginSentence(job: JobRecord, object: ObjectRecord): string {
-  const run = job.cause === 'hosted' ? `hosted by run ${job.workflowID}` : `${job.cause}; run ${job.workflowID}`
-  return `${job.startedAt.toISOString()} job ${idOf(job)} of ${nameOf(object)} began (${run}).`
+function jobName({ jobID }: JobRecord, object: ObjectRecord, { wide }: WhyInput): string {
+  if (jobID === '') return `the reconcile of ${nameOf(object)}`
+  return wide ? `job ${jobID} of ${nameOf(object)}` : `the job of ${nameOf(object)}`
 }
 
-function idOf({ jobID }: JobRecord): string {
-  return jobID === '' ? '(level mode)' : jobID
+function beginSentence(job: JobRecord, object: ObjectRecord, input: WhyInput): string {
+  const cause = job.cause === 'hosted' ? 'in the run of its owner' : job.cause
+  const run = input.wide ? `; run ${job.workflowID}` : ''
+  return `${timeText(job.startedAt, input)} ${jobName(job, object, input)} started (${cause}${run}).`
 }
 
-function ownedFieldsText(foreignWrite: ForeignWrite | undefined): string {
-  return foreignWrite === undefined || foreignWrite.fields.length === 0
+function ownedFieldsText({ trigger }: Cause, foreignWrite: ForeignWrite | undefined, { wide }: WhyInput): string {
+  const isShown = wide || trigger?.type === 'MODIFIED'
+  return !isShown || foreignWrite === undefined || foreignWrite.fields.length === 0
     ? ''
-    : ` ${foreignWrite.manager} holds ${foreignWrite.fields.join(', ')}.`
+    : `; it manages ${foreignWrite.fields.join(', ')}`
 }
 
-function writerOf({ trigger, run, write }: Cause, foreignWrite: ForeignWrite | undefined): string {
-  if (foreignWrite !== undefined) return `${foreignWrite.manager} (as it calls itself)`
+function writerOf({ trigger, run, write }: Cause, foreignWrite: ForeignWrite | undefined, { wide }: WhyInput): string {
+  if (foreignWrite !== undefined) return `field manager ${foreignWrite.manager}`
   if (trigger?.writer === null || trigger === undefined)
-    return trigger?.source === 'relist' ? 'somebody, seen with a list later,' : "somebody beside Pawl's runs"
+    return trigger?.source === 'relist' ? 'another client (the bridge saw it in a later list)' : 'another client'
   const who = run === undefined ? `run ${trigger.writer}` : `the run of ${run.controller} ${run.namespace}/${run.name}`
-  return write === undefined ? who : `${who}, in pass ${write.pass}, step ${write.step},`
+  return write === undefined || !wide ? who : `${who}, in pass ${write.pass}, step ${write.step},`
 }
 
 function verbOf({ type }: EventRecord): string {
   return { ADDED: 'created', MODIFIED: 'changed', DELETED: 'removed' }[type]
 }
 
-const MOST_CHANGES = 8
-
-function changesText({ trigger, before }: Cause): string {
-  if (trigger === undefined || trigger.type === 'DELETED') return ''
-  const changes = changesBetween(before?.projection, trigger.projection)
-  const omitted = changes.length - MOST_CHANGES
-  if (changes.length === 0) return ''
-  return `: ${changes.slice(0, MOST_CHANGES).join('; ')}${omitted > 0 ? `; and ${omitted} fields more` : ''}`
+function requestsDeletion({ trigger, before }: Cause): boolean {
+  if (trigger === undefined || before === undefined) return false
+  return deletionIn(trigger.projection) !== undefined && deletionIn(before.projection) === undefined
 }
 
-function jobSentences(job: JobRecord, { writes, passes, page, now }: WhyInput): readonly string[] {
+const MOST_CHANGES = 8
+
+/** The request for a job; the other fields of a new object are its manifest. */
+const REQUEST = /^metadata\.annotations\."[^"]*operation"/
+/** Hashes of names. */
+const INTERNAL = /^flow\./
+
+function isShownChange(change: string, { type, writer }: EventRecord): boolean {
+  if (writer !== null) return false
+  return type === 'ADDED' ? REQUEST.test(change) : !INTERNAL.test(change)
+}
+
+function changesText({ trigger, before }: Cause, { wide }: WhyInput): string {
+  if (trigger === undefined || trigger.type === 'DELETED') return ''
+  const all = changesBetween(before?.projection, trigger.projection)
+  const changes = wide
+    ? all
+    : all
+        .filter((change) => isShownChange(change, trigger))
+        .map((change) => change.replace(/^metadata\.generation: (\d+) -> (\d+)$/, 'spec (generation $1 -> $2)'))
+  const omitted = changes.length - MOST_CHANGES
+  if (changes.length === 0) return ''
+  return `: ${changes.slice(0, MOST_CHANGES).join('; ')}${omitted > 0 ? `; and ${omitted} more fields` : ''}`
+}
+
+function jobSentences(job: JobRecord, input: WhyInput): readonly string[] {
+  const { writes, passes, page, now, wide } = input
   const phases = phasesText(job, now)
   const refused = writes.filter(({ error }) => error !== null)
   const last = writes.at(-1)
-  const error = errorText(job.lastError)
   return [
-    ...(page === undefined ? [] : [`Its run in Temporal's UI: ${page}`]),
-    ...(last === undefined
+    ...(page === undefined || !wide ? [] : [`Its run in Temporal's UI: ${page}`]),
+    ...(last === undefined || !wide
       ? []
       : [
-          `Its run made ${writesText(writes.length)}${passes === undefined ? '' : ` in ${passes} ${passes === 1 ? 'pass' : 'passes'}`}, ${refused.length} of which were refused; the last: ${writeText(last)}.`,
+          `Its run made ${writesText(writes.length)}${passes === undefined ? '' : ` in ${passes} ${passes === 1 ? 'pass' : 'passes'}`}, the API server refused ${refused.length}; the last: ${writeText(last)}.`,
         ]),
-    ...refused.slice(-3).map((write) => `Refused: ${writeText(write)}: ${errorText(write.error) ?? 'no message'}.`),
+    ...refused.slice(-3).map((write) => refusedSentence(write, input)),
     ...(phases === '' ? [] : [`Phases: ${phases}.`]),
-    job.outcome === null || job.finishedAt === null
-      ? `It goes on since ${formatSpan(job.startedAt, now)}, in phase ${job.phase ?? '-'}.`
-      : `${job.finishedAt.toISOString()} it ended ${job.outcome} after ${formatSpan(job.startedAt, job.finishedAt)}${error === undefined ? '' : `: ${error}`}.`,
+    endSentence(job, input),
   ]
+}
+
+function refusedSentence(write: WriteRecord, input: WhyInput): string {
+  const what = input.wide ? writeText(write) : `${timeText(write.at, input)} ${write.verb} ${write.object}`
+  return `The API server refused a write: ${what}: ${errorText(write.error) ?? 'no message'}.`
+}
+
+function endSentence(job: JobRecord, input: WhyInput): string {
+  const { outcome, finishedAt, startedAt, phase } = job
+  // The answer has the error of the root cause.
+  const error = input.wide || input.path.length < 2 ? errorText(job.lastError) : undefined
+  const what = job.jobID === '' ? 'run' : 'job'
+  if (outcome !== null && finishedAt !== null)
+    return `${timeText(finishedAt, input)} the ${what} ended: ${outcome} after ${formatSpan(startedAt, finishedAt)}${error === undefined ? '' : `: ${error}`}.`
+  const since = formatSpan(startedAt, input.now)
+  return job.jobID === ''
+    ? `Its run exists for ${since}.`
+    : `The job runs for ${since}, in phase ${phase ?? '(none yet)'}.`
 }
 
 function writesText(count: number): string {
@@ -129,28 +235,15 @@ function writeText({ pass, step, verb, object, version, at }: WriteRecord): stri
 function newestEventSentence(event: EventRecord, object: ObjectRecord): string {
   const result =
     event.outcome === 'wake' ? 'woke a run' : `${event.outcome}${event.reason === null ? '' : `: ${event.reason}`}`
-  const writer = event.writer === null ? "somebody beside Pawl's runs" : `run ${event.writer}`
+  const writer = event.writer === null ? 'another client' : `run ${event.writer}`
   return `The newest event of ${nameOf(object)}: ${event.at.toISOString()} ${event.type} version ${event.version} by ${writer}; ${result}.`
 }
 
-function currentSentences({ path, reasons, queueSentences }: WhyInput): readonly string[] {
-  const [subject] = path
-  if (subject === undefined) return []
-  const isDone = !isOpen(subject) && !hasFailed(subject)
-  const chain = path.slice(1).map((node, index) => {
-    const waiting = path[index] ?? subject
-    const verb = hasFailed(node) ? 'failed with' : 'waits for'
-    return `${nameOf(waiting.object)} (${phaseOf(waiting)}) ${verb} ${nameOf(node.object)} (${phaseOf(node)}).`
-  })
-  const sentences = [...queueSentences, ...chain, ...reasons]
-  if (sentences.length > 0) return sentences
-  return [
-    isDone
-      ? `${nameOf(subject.object)} is ${phaseOf(subject)} and waits for nothing.`
-      : `${nameOf(subject.object)} is ${phaseOf(subject)}; the journal has nothing that it waits for.`,
-  ]
-}
-
-export function explanationText({ happened, now }: Explanation): string {
-  return [...happened, '', 'Now:', ...now.map((sentence) => `  ${sentence}`)].map((line) => `${line}\n`).join('')
+/** W1 */
+export function explanationText({ answer, now, happened, next }: Explanation): string {
+  const section = (title: string, sentences: readonly string[]) =>
+    sentences.length === 0 ? [] : ['', title, ...sentences.map((sentence) => `  ${sentence}`)]
+  return [answer, ...section('Because:', now), ...section('What happened:', happened), '', next]
+    .map((line) => `${line}\n`)
+    .join('')
 }

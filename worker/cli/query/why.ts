@@ -9,27 +9,36 @@ import { builtInRegistry } from '../../server/registry.ts'
 import { readLive, type ForeignWrite, foreignWriteAt } from '../live-objects.ts'
 import { withUserClient, type UserFlags } from '../user.ts'
 import { type PageFlags, runPage, UI_OPTION } from '../temporal-address.ts'
-import { parentErrorIn, keyOf, pathToRootCause, reasonsOf, type RootCauseContext } from './root-cause.ts'
+import {
+  keyOf,
+  notRequestedSentences,
+  parentErrorIn,
+  pathToRootCause,
+  reasonsOf,
+  type RootCauseContext,
+} from './root-cause.ts'
 import { pauseSentences, readQueuePositions, queueSentence, notStartedSentences } from './waiting.ts'
 import { actionName, type Cause, readCauses } from './causes.ts'
 import { findJob } from './find-object.ts'
 import { isOpen, type JobNode, readJobTree } from './job-tree.ts'
 import { JOB_OPTION, objectCommand } from './object-command.ts'
-import type { JournalSession } from './open-journal.ts'
+import type { JournalFlags, JournalSession } from './open-journal.ts'
+import { readLiveStatuses } from '../live-status.ts'
+import { nextStep } from './next-step.ts'
 import { explanationText, explainJob } from './why-text.ts'
 import { deletionIn, nameOf } from './format.ts'
 
-interface WhyFlags extends UserFlags, PageFlags {
+interface WhyFlags extends JournalFlags, PageFlags {
   readonly job?: string
-  readonly output: 'text' | 'json'
+  readonly output: 'text' | 'wide' | 'json'
 }
 
 export function whyCommand(): Command {
   return objectCommand({
     name: 'why',
-    description: 'tell what led to the job of an object, what it did, and what it waits for',
+    description: 'explain the state of an object: what it waits for or why it failed, and what led to its job',
     options: (command) => command.option(...JOB_OPTION).option(...UI_OPTION),
-    formats: ['text', 'json'],
+    formats: ['text', 'wide', 'json'],
     examples: ['pawl why inst/shop', 'pawl why di shop-db-e95b8 -n team-a'],
     answer: why,
   })
@@ -39,11 +48,19 @@ async function why(journal: JournalSession, words: readonly string[], flags: Why
   const { job: jobID, output } = flags
   const { object, job } = await findJob(journal, words, jobID)
   const path = pathToRootCause(await readJobTree(journal, object, job))
-  const cause = path.at(-1)
   const events = await journal.eventsOf(object.uid, 1)
   const isHosted = job?.cause === 'hosted'
   const run = job === undefined || isHosted ? undefined : await journal.runOf(job.workflowID)
   const causes = await readCauses(journal, object, job)
+  const now = new Date()
+  const wide = output !== 'text'
+  const queue = [
+    ...path.flatMap((node) => pauseSentences(node.object)),
+    ...(await queueSentences(journal, path, now)),
+    ...(job === undefined ? [] : notStartedSentences(object, job, { run, now })),
+  ]
+  const { reasons, status } = await readReasons(journal, path, { flags, now, wide })
+  const notRequested = path.length === 1 && queue.length === 0 ? notRequestedSentences(object, job) : []
   const explanation = explainJob({
     causes,
     foreignWrites: await readForeignWrites(causes, flags),
@@ -53,21 +70,28 @@ async function why(journal: JournalSession, words: readonly string[], flags: Why
     page: await runPage(flags, run),
     newest: events.at(-1),
     path,
-    now: new Date(),
-    queueSentences: [
-      ...path.flatMap((node) => pauseSentences(node.object)),
-      ...(await queueSentences(journal, path)),
-      ...(job === undefined ? [] : notStartedSentences(object, job, run)),
-    ],
-    reasons:
-      cause === undefined
-        ? []
-        : [
-            ...reasonsOf(cause, await rootCauseContext(journal, cause, parentErrorIn(path))),
-            ...(await deletionEvents(cause.object, flags)),
-          ],
+    now,
+    wide,
+    queueSentences: queue,
+    next: nextStep({ path, status, words, flags }),
+    reasons: [...notRequested, ...reasons],
   })
   return output === 'json' ? `${writeJson(explanation, 2)}\n` : explanationText(explanation)
+}
+
+/** The reasons of the root cause, from the journal and from the API server. */
+async function readReasons(
+  journal: JournalSession,
+  path: readonly JobNode[],
+  { flags, now, wide }: { readonly flags: WhyFlags; readonly now: Date; readonly wide: boolean },
+) {
+  const cause = path.at(-1)
+  if (cause === undefined) return { reasons: [], status: undefined }
+  const { statuses, problems } = await readLiveStatuses([cause.object], flags)
+  for (const problem of problems) process.stderr.write(`pawl: ${problem}\n`)
+  const status = statuses.get(cause.object.uid)
+  const context = { ...(await journalContext(journal, cause)), parentError: parentErrorIn(path), status, now, wide }
+  return { status, reasons: [...reasonsOf(cause, context), ...(await deletionEvents(cause.object, flags))] }
 }
 
 /** Read from the API server with the user's permissions: the journal has no field managers. */
@@ -84,7 +108,8 @@ async function readForeignWrites(
     return api === undefined || !isByHand ? [] : [{ ...api, ...object, at: trigger.at }]
   })
   const live = await readLive(foreign, flags, readConfig())
-  for (const problem of live.problems) process.stderr.write(`pawl: who wrote beside Pawl is not told: ${problem}\n`)
+  for (const problem of live.problems)
+    process.stderr.write(`pawl: the clients that wrote the object are unknown: ${problem}\n`)
   return new Map(
     foreign.flatMap(({ uid, at }) => {
       const object = live.objects.get(uid)
@@ -98,11 +123,12 @@ const MAX_EVENTS = 2
 
 /** The newest Events of an object that is being deleted; controllers explain there what the deletion waits for. */
 async function deletionEvents(object: ObjectRecord, flags: UserFlags): Promise<readonly string[]> {
-  if (object.deleted || deletionIn(object.projection) === undefined) return []
+  const deletion = object.deleted ? undefined : deletionIn(object.projection)
+  if (deletion === undefined) return []
   try {
     const { newestEvents } = await import('../live-objects.ts')
     return await withUserClient(flags, async (kube) => {
-      const events = await newestEvents(kube, object, MAX_EVENTS)
+      const events = await newestEvents(kube, object, MAX_EVENTS, deletion.since)
       return events.map((event) => `Event ${event}`)
     })
   } catch (error) {
@@ -111,34 +137,31 @@ async function deletionEvents(object: ObjectRecord, flags: UserFlags): Promise<r
   }
 }
 
-async function queueSentences(journal: JournalSession, path: readonly JobNode[]): Promise<readonly string[]> {
+async function queueSentences(
+  journal: JournalSession,
+  path: readonly JobNode[],
+  now: Date,
+): Promise<readonly string[]> {
   const turns = await readQueuePositions(journal, path)
   return path.flatMap(({ object }) => {
     const turn = turns.get(object.uid)
-    return turn === undefined ? [] : [queueSentence(object, turn)]
+    return turn === undefined ? [] : [queueSentence(object, turn, now)]
   })
 }
 
 const MOST_LOOKED_FOR = 20
 
-async function rootCauseContext(
+async function journalContext(
   journal: JournalSession,
   node: JobNode,
-  above: string | undefined,
-): Promise<RootCauseContext> {
+): Promise<Pick<RootCauseContext, 'existing' | 'wake' | 'attempt'>> {
   const { job, awaited, object } = node
   const existing = new Set<string>()
   for (const one of awaited.slice(0, MOST_LOOKED_FOR)) {
     const [first] = await journal.objectsNamed(one)
     if (first !== undefined && !first.deleted) existing.add(keyOf(one))
   }
-  if (job === undefined || !isOpen(node)) return { existing: existing, wake: undefined, attempt: 0, parentError: above }
-  const wake = await journal.wakeOf(job.controller, object.uid)
-  const run = await journal.runOf(job.workflowID)
-  return {
-    existing: existing,
-    wake: wake === undefined ? undefined : `${wake.due.toISOString()} (${wake.cause})`,
-    attempt: run?.attempt ?? 0,
-    parentError: above,
-  }
+  if (job === undefined || !isOpen(node)) return { existing, wake: undefined, attempt: 0 }
+  const [wake, run] = await Promise.all([journal.wakeOf(job.controller, object.uid), journal.runOf(job.workflowID)])
+  return { existing, wake, attempt: run?.attempt ?? 0 }
 }

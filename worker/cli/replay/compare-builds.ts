@@ -105,9 +105,9 @@ function kindsOf(trials: readonly Trial[]): Verdict['kinds'] {
 
 /** The difference without names and values of the job. */
 function whatDiffers({ kind, name, how, changes }: Difference): readonly string[] {
-  if (how === 'more') return [`${kind} ${name}: only the other build does it`]
-  if (how === 'less') return [`${kind} ${name}: only this build does it`]
-  return changes.map(({ field }) => `${kind} ${name}: another ${field.replaceAll(/\[\d+\]/g, '[]') || 'input'}`)
+  if (how === 'more') return [`${kind} ${name}: only in the other build`]
+  if (how === 'less') return [`${kind} ${name}: only in this build`]
+  return changes.map(({ field }) => `${kind} ${name}: different ${field.replaceAll(/\[\d+\]/g, '[]') || 'input'}`)
 }
 
 /** 0: no difference; 3: at least one difference; 4: nothing was compared, or not everything. */
@@ -128,17 +128,17 @@ export function verdictText(verdict: Verdict, notes: readonly string[], paint: P
   const { trials, same, differ, part, unknown, kinds } = verdict
   const differing = trials.filter(({ comparison }) => comparison.verdict !== 'same')
   return [
-    `${trials.length} ${trials.length === 1 ? 'run' : 'runs'} replayed with both builds\n`,
+    `${answerText(verdict, paint)}\n`,
     ...[
-      [same, 'the same', 'green'] as const,
-      [differ, 'other decisions or calls', 'red'] as const,
-      [part, 'the other build cannot go on with', 'red'] as const,
-      [unknown, 'this build cannot replay itself', 'yellow'] as const,
+      [same, 'without a difference', 'green'] as const,
+      [differ, 'with different decisions or calls', 'red'] as const,
+      [part, 'that the other build cannot continue', 'red'] as const,
+      [unknown, 'that this build cannot replay, so they are not compared', 'yellow'] as const,
     ]
       .filter(([count]) => count > 0)
       .map(([count, what, colour]) => `${String(count).padStart(6)} ${paint(colour, what)}\n`),
-    ...notes.map((note) => `${paint('yellow', 'note')} ${singleLine(note, 2000)}\n`),
-    ...(kinds.length === 0 ? [] : ['\nin how many runs what differs\n']),
+    ...notes.map((note) => `${paint('yellow', 'note:')} ${singleLine(note, 2000)}\n`),
+    ...(kinds.length === 0 ? [] : ['\nDifferences, with the number of runs:\n']),
     ...kinds.slice(0, MOST_KINDS).map(({ what, jobs }) => `${String(jobs).padStart(6)} ${singleLine(what, 300)}\n`),
     ...rest(kinds.length, MOST_KINDS),
     ...differing.slice(0, MOST_JOBS).map((trial) => trialText(trial, paint)),
@@ -146,13 +146,24 @@ export function verdictText(verdict: Verdict, notes: readonly string[], paint: P
   ].join('')
 }
 
+/** The first line. */
+function answerText({ trials, differ, part, unknown }: Verdict, paint: Paint): string {
+  const runs = `${trials.length} ${trials.length === 1 ? 'run' : 'runs'} replayed with both builds`
+  if (trials.length === 0) return paint('yellow', `No run was compared: ${runs}`)
+  if (differ + part > 0)
+    return paint('red', `${differ + part} of ${runs} ${differ + part === 1 ? 'differs' : 'differ'}`)
+  return unknown > 0
+    ? paint('yellow', `No difference, but ${unknown} of ${runs} could not be compared`)
+    : paint('green', `No difference: ${runs}`)
+}
+
 function rest(count: number, differing: number, indent = ''): readonly string[] {
-  return count > differing ? [`${indent}and ${count - differing} more; -o json has all\n`] : []
+  return count > differing ? [`${indent}and ${count - differing} more; -o json shows all of them\n`] : []
 }
 
 function trialText({ name, comparison }: Trial, paint: Paint): string {
   const { verdict, differences, error, workflowId } = comparison
-  const words = { same: 'the same', differs: 'differs', parts: 'parts', unknown: 'not compared' }
+  const words = { same: 'no difference', differs: 'differs', parts: 'cannot continue', unknown: 'not compared' }
   return [
     `\n${paint('bold', singleLine(name))}: ${paint(verdict === 'unknown' ? 'yellow' : 'red', words[verdict])}\n`,
     `  ${paint('dim', singleLine(workflowId))}\n`,
@@ -163,21 +174,19 @@ function trialText({ name, comparison }: Trial, paint: Paint): string {
 }
 
 function errorText(verdict: Trial['comparison']['verdict'], error: string): string {
-  return verdict === 'unknown'
-    ? `these workflows do not come to what the run did: ${error}`
-    : `there the other build stops: ${error}`
+  return verdict === 'unknown' ? `this build cannot replay the run: ${error}` : `the other build stops here: ${error}`
 }
 
 const HOW: Readonly<Record<Difference['how'], string>> = {
-  more: ': only the other build does it',
-  less: ': only this build does it',
+  more: ': only in the other build',
+  less: ': only in this build',
   other: '',
 }
 
 function differenceText({ pass, kind, name, object, how, changes, made = [] }: Difference): string {
   const of = object === undefined ? '' : ` of ${object}`
   const lines = changes.slice(0, MOST_CHANGES).map((change) => `    ${singleLine(changeText(change), 400)}\n`)
-  const then = made.slice(0, MOST_CHANGES).map((write) => `    wrote then: ${singleLine(write, 300)}\n`)
+  const then = made.slice(0, MOST_CHANGES).map((write) => `    the run wrote: ${singleLine(write, 300)}\n`)
   return [
     `  pass ${pass}  ${kind.padEnd(8)}  ${singleLine(`${name}${of}${HOW[how]}`, 300)}\n`,
     ...[...lines, ...rest(changes.length, MOST_CHANGES, '    ')],

@@ -43,7 +43,46 @@ function lastEvent(events: readonly HistoryEvent[]): string {
 
 /** The run ID, which rows of the journal contain too; empty if the history does not contain it. */
 export function runIDOf(events: readonly HistoryEvent[]): string {
-  return startedWith(events, 'originalExecutionRunId')
+  return runsIn(events).at(-1)?.runID ?? ''
+}
+
+/** A Temporal reset copies the beginning of a history to a new run. */
+interface RunInHistory {
+  readonly runID: string
+  /** The time of the reset that created the run; 0 for the first run. */
+  readonly fromMs: number
+}
+
+/** The run that wrote the first event, then the run of each reset. */
+function runsIn(events: readonly HistoryEvent[]): readonly RunInHistory[] {
+  const resets = events.flatMap((event) => {
+    const { cause, newRunId } = attributesOf(event, 'workflowTaskFailedEventAttributes')
+    return cause === RESET && typeof newRunId === 'string' ? [{ runID: newRunId, fromMs: timeOf(event) }] : []
+  })
+  return [{ runID: startedWith(events, 'originalExecutionRunId'), fromMs: 0 }, ...resets]
+}
+
+const RESET = 'WORKFLOW_TASK_FAILED_CAUSE_RESET_WORKFLOW'
+
+/** The runs that executed the history's workflow tasks in this period: several if a reset lies in it. */
+export function runIDsDuring(events: readonly HistoryEvent[], from: Date, until: Date): readonly string[] {
+  const runs = runsIn(events)
+  return runs
+    .filter(({ fromMs }, index) => fromMs <= until.getTime() && (runs[index + 1]?.fromMs ?? Infinity) > from.getTime())
+    .map(({ runID }) => runID)
+}
+
+/** The times of the resets, the earliest first. */
+export function resetTimes(events: readonly HistoryEvent[]): readonly Date[] {
+  return runsIn(events)
+    .slice(1)
+    .map(({ fromMs }) => new Date(fromMs))
+}
+
+/** Milliseconds since 1970. */
+function timeOf(event: HistoryEvent): number {
+  const { seconds, nanos } = (event['eventTime'] ?? {}) as { readonly seconds?: unknown; readonly nanos?: unknown }
+  return Number(seconds ?? 0) * 1000 + Math.floor(Number(nanos ?? 0) / 1_000_000)
 }
 
 /** The run ID before continue-as-new; empty if this is the first run. */
@@ -52,10 +91,12 @@ export function runBefore(events: readonly HistoryEvent[]): string {
 }
 
 function startedWith(events: readonly HistoryEvent[], attribute: string): string {
-  const attributes = events[0]?.['workflowExecutionStartedEventAttributes'] as
-    Readonly<Record<string, unknown>> | undefined
-  const value = attributes?.[attribute]
+  const value = attributesOf(events[0] ?? {}, 'workflowExecutionStartedEventAttributes')[attribute]
   return typeof value === 'string' ? value : ''
+}
+
+function attributesOf(event: HistoryEvent, name: string): Readonly<Record<string, unknown>> {
+  return (event[name] ?? {}) as Readonly<Record<string, unknown>>
 }
 
 // Results of runs that an operator ended.
@@ -66,13 +107,13 @@ const ENDED_BY_OPERATOR: Readonly<Record<string, string>> = {
   TIMED_OUT: 'the run timed out',
 }
 
-/** The phase of the job, such as `Succeeded` or `Superseded`, `goes on`, or how the run was ended. */
+/** The phase of the job, such as `Succeeded` or `Superseded`, `unfinished`, or how an operator ended the run. */
 export function howEnded(entries: readonly ReplayEntry[], events: readonly HistoryEvent[]): string {
   const byHand = ENDED_BY_OPERATOR[lastEvent(events)]
   if (byHand !== undefined) return byHand
   const end = entries.findLast((entry) => entry.told === 'ended')
-  if (end === undefined) return 'goes on'
-  if (end.isContinued === true) return 'goes on as a new run'
+  if (end === undefined) return 'unfinished'
+  if (end.isContinued === true) return 'continues as a new run'
   return end.failure === undefined ? String(end.result) : (lastResult(entries) ?? end.failure.type)
 }
 

@@ -41,10 +41,10 @@ export function parseInspectAddress(given: string | true): InspectAddress {
   const [, host = HOST, digits = ''] = /^(?:(.+):)?(\d{1,5})$/.exec(given) ?? []
   const port = Number(digits)
   if (digits === '' || port > 65535)
-    throw new UsageError(`--inspect has '${given}', expected a port or HOST:PORT such as ${HOST}:${PORT}`)
+    throw new UsageError(`--inspect: "${given}" is no address; expected a port or HOST:PORT such as ${HOST}:${PORT}`)
   if (!LOOPBACK.includes(host))
     throw new UsageError(
-      `--inspect has the host '${host}', expected one of ${LOOPBACK.join(', ')}: who reaches a debugger runs code as you; forward a port to come from elsewhere`,
+      `--inspect: host "${host}" is not this machine; expected one of ${LOOPBACK.join(', ')}, because every client of a debugger can run code as you; forward the port to debug from another machine`,
     )
   return { host: host.replace(/[[\]]/g, ''), port }
 }
@@ -63,7 +63,7 @@ export async function inspectJob(
     process.stdout.write(`${line}\n`),
   )
   if (problem !== undefined) throw new Error(problem)
-  process.stdout.write('The replay has come to the end of the history.\n')
+  process.stdout.write('The replay has reached the end of the history.\n')
 }
 
 /**
@@ -115,7 +115,7 @@ async function endOf(child: ChildProcess, listening: (url: string) => void): Pro
   // The channel may deliver the last message after the exit event.
   const [exit] = await Promise.all([once(child, 'exit'), once(child, 'disconnect')])
   const [code, signal] = exit as [number | null, NodeJS.Signals | null]
-  if (last === undefined) throw new Error(`the replay was ended by ${signal ?? `exit code ${code ?? 0}`}`)
+  if (last === undefined) throw new Error(`the replay process ended early: ${signal ?? `exit code ${code ?? 0}`}`)
   if (last.told === 'failed') throw new Error(last.why)
   return last.problem
 }

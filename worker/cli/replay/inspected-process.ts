@@ -47,7 +47,9 @@ async function openInspector({ host, port }: RunsToInspect): Promise<void> {
   inspector.open(port, host)
   const url = inspector.url()
   if (url === undefined)
-    throw new Error(`the debugger's port ${port} of ${host} cannot be opened; --inspect=0 takes one that is free`)
+    throw new Error(
+      `--inspect: port ${port} of ${host} cannot be opened; choose another port, or any free port with --inspect=0`,
+    )
   await sendMessage({ told: 'listening', url })
   inspector.waitForDebugger()
 }

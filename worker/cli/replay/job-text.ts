@@ -1,29 +1,42 @@
 // Formats a replayed job as text: a header, and one page per pass. Pure.
 
 import { describeTrace, type TracedStep } from '../../../workflows/kit/index.ts'
-import { formatSpan, colourOf, formatDuration, type Paint, singleLine } from '../query/format.ts'
+import { formatSpan, formatTime, colourOf, errorText, formatDuration, type Paint, singleLine } from '../query/format.ts'
 import type { RowOfWrite } from './job-rows.ts'
 import type { ReplayedCall, ReplayedPass, ReplayedPlan, SeenObject } from './passes.ts'
 import type { ReplayedJob } from './replayed-job.ts'
 
+export interface ReplayTextOptions {
+  readonly paint: Paint
+  /** Adds exact times and IDs. */
+  readonly isWide: boolean
+  readonly now: Date
+}
+
 export function headText(
   { object, jobID, state, passes, notes, workflowId, runID }: ReplayedJob,
-  paint: Paint,
+  { paint, isWide }: ReplayTextOptions,
 ): string {
   const count = `${passes.length} ${passes.length === 1 ? 'pass' : 'passes'}`
-  const job = jobID === '' ? '' : `, job ${singleLine(jobID)}`
+  const error = withoutRepeatedPhase(passes.at(-1)?.ended ?? '', state)
+  const ids = [...(jobID === '' ? [] : [`job ${jobID}`]), `workflow ${workflowId}`, `run ${runID}`]
   return [
-    `${paint('bold', singleLine(object))}${job}: ${paint(colourOf(state), singleLine(state))}, ${count}\n`,
-    paint('dim', `run ${singleLine(workflowId)} (${singleLine(runID)})\n`),
-    ...notes.map((note) => `${paint('yellow', 'note')} ${singleLine(note, 2000)}\n`),
+    `${paint('bold', singleLine(object))}: ${paint(colourOf(state), singleLine(state))} after ${count}${error === '' ? '' : `: ${error}`}\n`,
+    ...(isWide ? ids.map((id) => paint('dim', `${singleLine(id)}\n`)) : []),
+    ...notes.map((note) => `${paint('yellow', 'note:')} ${singleLine(note, 2000)}\n`),
   ].join('')
 }
 
-export function passText(one: ReplayedPass, last: number, paint: Paint): string {
+/** The error with which the run ended; empty if it ended with the phase. */
+function withoutRepeatedPhase(ended: string, state: string): string {
+  return ended === state ? '' : (errorText({ message: ended }) ?? '')
+}
+
+export function passText(one: ReplayedPass, last: number, { paint, isWide, now }: ReplayTextOptions): string {
   const { pass, at, until, wokenBy, plans, calls, writes, ended } = one
   const title = `pass ${pass} of ${last}`
   return [
-    `\n${paint('bold', title)}  ${at.toISOString()}, ${formatSpan(at, until)}\n`,
+    `\n${paint('bold', title)}  at ${isWide ? at.toISOString() : formatTime(at, now)}, took ${formatSpan(at, until)}\n`,
     ...section('woken by', wokenBy),
     ...section('saw', seenBefore(calls).map(seenText)),
     ...plans.flatMap((plan) => planText(plan, paint)),
@@ -35,8 +48,8 @@ export function passText(one: ReplayedPass, last: number, paint: Paint): string 
       'writes',
       writes.map((write) => writeText(write, paint)),
     ),
-    ...section('came to', [resultText(one)]),
-    ...(ended === undefined ? [] : section('ended', [paint(colourOf(ended), singleLine(ended))])),
+    ...section('result', [resultText(one)]),
+    ...(ended === undefined ? [] : section('ended', [paint(colourOf(ended), errorText({ message: ended }) ?? '')])),
   ].join('')
 }
 
@@ -68,7 +81,7 @@ function planText({ subject, phase, trace }: ReplayedPlan, paint: Paint): readon
   const title = `${of}${phase === undefined ? '' : `, phase ${phase}`}`
   const drawn =
     trace === undefined
-      ? ['it did not end in the history']
+      ? ['no end in the history']
       : describeTrace(withoutRepeatedTexts(trace))
           .split('\n')
           .map((line) => paintLine(line, paint))
@@ -97,13 +110,13 @@ function indentOf(line: string): string {
 
 function callText({ summary, action, isLocal, answer, saw }: ReplayedCall, paint: Paint): string {
   const by = action === undefined ? '' : ` (by ${action})`
-  const place = isLocal ? '' : ', a task of its own'
+  const place = isLocal ? '' : ', a separate task'
   const what = `${summary}${by}${place}`
   if (answer === undefined) return `${singleLine(what)} -> ${paint('yellow', 'no answer in the history')}`
   if (answer === 'done')
     return `${singleLine(what)} -> ${saw.length === 0 ? 'done' : saw.slice(0, 3).map(seenText).join('; ')}${saw.length > 3 ? `; and ${saw.length - 3} more` : ''}`
   const { type, message } = answer.failure
-  return `${singleLine(what)} -> ${paint('red', singleLine(`${type}: ${message}`, 500))}`
+  return `${singleLine(what)} -> ${paint('red', `${singleLine(type)}: ${errorText({ message }) ?? ''}`)}`
 }
 
 function writeText({ verb, object, step, version, error, tookMs }: RowOfWrite, paint: Paint): string {
@@ -117,5 +130,5 @@ function writeText({ verb, object, step, version, error, tookMs }: RowOfWrite, p
 function resultText({ calls, ended }: ReplayedPass): string {
   const settle = calls.find(({ name }) => name === 'settle' || name === 'settleLevel')
   if (settle !== undefined) return singleLine(settle.summary)
-  return ended === undefined ? 'nothing new' : 'nothing to write'
+  return ended === undefined ? 'no change of the status' : 'no status to write'
 }

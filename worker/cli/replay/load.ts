@@ -54,16 +54,16 @@ export async function fetchJob(
 export async function readJob(file: string): Promise<LoadedJob> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     const found = error instanceof Error && 'code' in error ? String(error.code) : String(error)
-    throw new UsageError(`--file ${file}: found ${found}, expected a file that can be read`)
+    throw new UsageError(`--file: "${file}" cannot be read (${found}); check its path and permissions`)
   })
-  return loadedJob(parseJson(text, file), `--file ${file}`)
+  return loadedJob(parseJson(text, file), `--file "${file}"`)
 }
 
 function parseJson(text: string, file: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new UsageError(`--file ${file}: found no JSON, expected what pawl journal export writes`)
+    throw new UsageError(`--file: "${file}" is no JSON; expected a file of pawl journal export`)
   }
 }
 
@@ -71,11 +71,11 @@ function parseJson(text: string, file: string): unknown {
 function loadedJob(given: unknown, where: string): LoadedJob {
   const { workflowId, jobID, history, earlier = [], journal } = (given ?? {}) as Readonly<Record<string, unknown>>
   if (typeof workflowId !== 'string')
-    throw new UsageError(`${where}: found no workflowId, expected what pawl journal export writes`)
+    throw new UsageError(`${where}: workflowId is missing; expected a file of pawl journal export`)
   const { events } = (history ?? {}) as { readonly events?: unknown }
   if (!Array.isArray(events) || events.length === 0)
     throw new Error(
-      `${where} has no history of ${workflowId}; expected one there, or --file with what pawl journal export wrote while it was there`,
+      `${where}: no history of workflow "${workflowId}"; use --file with a file that pawl journal export wrote before Temporal deleted the history`,
     )
   return {
     workflowId,

@@ -33,14 +33,13 @@ interface OtherFlags {
 
 const RECORDING = 'workflows/kit/run/loop/recording'
 const LOGGER = new DefaultLogger('ERROR')
-const INPUTS_ONLY =
-  'compared are decisions of plans and the inputs of calls; what activities make of an input, and of what they read, is in no history'
+const INPUTS_ONLY = 'only decisions of plans and inputs of calls are compared; no history has the work of activities'
 
 /** @throws UsageError if the path is neither. */
 export async function otherBuild(path: string, flags: OtherFlags): Promise<OtherBuild> {
   const root = resolve(path)
   if (!existsSync(root))
-    throw new UsageError(`--against ${path}: nothing is there, expected a folder of Pawl or a bundle`)
+    throw new UsageError(`--against: "${path}" does not exist; expected a folder of Pawl or a workflow bundle`)
   return statSync(root).isDirectory() ? await folderAt(root, path, flags) : await bundleAt(root, path, flags)
 }
 
@@ -49,7 +48,7 @@ async function folderAt(root: string, path: string, flags: OtherFlags): Promise<
   const [workflows, loop] = [moduleIn(root, 'workflows/index'), moduleIn(root, 'workflows/kit/run/loop/index')]
   if (workflows === undefined || loop === undefined)
     throw new UsageError(
-      `--against ${path}: found no workflows/index.ts or .js in it, expected a folder of Pawl or a bundle`,
+      `--against: folder "${path}" has no workflows/index.ts or .js; expected a folder of Pawl or a workflow bundle`,
     )
   const recording = moduleIn(root, RECORDING)
   // Our recording module knows no plans of that build, but all calls.
@@ -73,7 +72,7 @@ function sdkNotes(root: string): readonly string[] {
   return theirs === undefined || theirs === own
     ? []
     : [
-        `its SDK of Temporal is ${theirs}, the one that replayed it ${own ?? 'unknown'}: try again with that build's own pawl replay`,
+        `the other build has Temporal SDK ${theirs}, this build ${own ?? 'an unknown version'}; run pawl replay of the other build too`,
       ]
 }
 
@@ -84,11 +83,15 @@ function versionOf(file: string): string | undefined {
 
 async function bundleAt(root: string, path: string, { againstControllers }: OtherFlags): Promise<OtherBuild> {
   if (againstControllers !== undefined)
-    throw new UsageError('--against-controllers is given beside a bundle, expected one of them: a bundle has its own')
+    throw new UsageError(
+      '--against-controllers: a bundle has its own controllers; remove the flag, or give a folder of Pawl',
+    )
   const code = await readFile(root, 'utf8')
   if (!code.includes('__TEMPORAL__'))
-    throw new UsageError(`--against ${path}: found another file, expected a bundle of workflows or a folder of Pawl`)
-  const activities = 'of a bundle it is not known whether its activities are others'
+    throw new UsageError(
+      `--against: file "${path}" is no workflow bundle; expected a folder of Pawl or a workflow bundle`,
+    )
+  const activities = 'a bundle has no activities, so their changes are not listed'
   return { code, name: buildName(code), notes: [INPUTS_ONLY, activities] }
 }
 
@@ -100,14 +103,13 @@ const MOST_NAMED = 10
 
 async function activityNotes(root: string): Promise<readonly string[]> {
   const [own, theirs] = [await hashesIn(resolve(modulePath('..'))), await hashesIn(root)]
-  if (theirs.size === 0)
-    return ['of that build it is not known whether its activities are others: it has none in the folder activities']
+  if (theirs.size === 0) return ['the other build has no folder activities, so changes of activities are not listed']
   const changed = [...new Set([...own.keys(), ...theirs.keys()])]
     .filter((file) => own.get(file) !== theirs.get(file))
     .sort()
   if (changed.length === 0) return []
   const files = joinNames(changed, MOST_NAMED)
-  return [`its activities are other ones in ${files}: what these write of the same input was not tried`]
+  return [`these activities differ in the other build, and their writes are not compared: ${files}`]
 }
 
 /** Hashes of the modules in `activities/`, by path without extension. */

@@ -76,26 +76,42 @@ function isEnd(entry: ReplayEntry): boolean {
   return entry.told === 'call' && ENDS.has(entry.name)
 }
 
-/** @param runID rows of other runs with the same workflow ID are ignored. */
+/** How texts show events. */
+export interface EventTexts {
+  readonly format: (at: Date) => string
+  /** Whether the texts have event numbers, versions and run IDs. */
+  readonly isWide: boolean
+}
+
+export const EXACT_TIMES: EventTexts = { format: (at) => at.toISOString(), isWide: true }
+
+interface PassContext {
+  readonly rows: JobRows | undefined
+  /** The runs that executed a pass; rows of other runs with the same workflow ID are ignored. */
+  readonly runIDsDuring: (from: Date, until: Date) => readonly string[]
+  readonly times: EventTexts
+}
+
 export function passesOf(
   entries: readonly ReplayEntry[],
-  rows: JobRows | undefined,
-  runID: string,
+  { rows, runIDsDuring, times }: PassContext,
 ): readonly ReplayedPass[] {
   const answers = new Map(entries.flatMap((entry) => (entry.told === 'answer' ? [[entry.call, entry] as const] : [])))
   return entriesOfPasses(entries).map((own, index, all) => {
     const start = own.find((entry) => entry.told === 'pass')
     const pass = start?.pass ?? index + 1
     const end = own.findLast((entry) => entry.told === 'ended')
+    const [at, until] = [new Date(start?.atMs ?? 0), new Date(own.at(-1)?.atMs ?? 0)]
+    const runIDs = runIDsDuring(at, until)
     return {
       pass,
       passOfRun: pass,
-      at: new Date(start?.atMs ?? 0),
-      until: new Date(own.at(-1)?.atMs ?? 0),
-      wokenBy: wakeTexts(own, { rows, before: all[index - 1] }),
+      at,
+      until,
+      wokenBy: wakeTexts(own, { rows, times, before: all[index - 1] }),
       plans: plansOf(own),
       calls: own.flatMap((entry) => (entry.told === 'call' ? [callOf(entry, answers)] : [])),
-      writes: (rows?.writes ?? []).filter((row) => row.pass === pass && row.runID === runID),
+      writes: (rows?.writes ?? []).filter((row) => row.pass === pass && runIDs.includes(row.runID)),
       ended: end === undefined ? undefined : endOf(end),
     }
   })
@@ -128,7 +144,7 @@ function callOf(
 }
 
 function endOf({ result, failure, isContinued }: Told<'ended'>): string {
-  if (isContinued === true) return 'goes on as a new run'
+  if (isContinued === true) return 'continues as a new run'
   return failure === undefined ? String(result) : `${failure.type}: ${failure.message}`
 }
 
@@ -203,8 +219,7 @@ function text(value: unknown): string | undefined {
 
 // Data for the texts that explain what woke a pass.
 
-interface WakeContext {
-  readonly rows: JobRows | undefined
+interface WakeContext extends Pick<PassContext, 'rows' | 'times'> {
   /** The previous pass. */
   readonly before: readonly ReplayEntry[] | undefined
 }
@@ -215,57 +230,61 @@ function wakeTexts(own: readonly ReplayEntry[], around: WakeContext): readonly s
   const messages = own.slice(0, begin).flatMap((entry): readonly string[] => {
     switch (entry.told) {
       case 'began':
-        return [beginText(entry.input, around.rows)]
+        return [beginText(entry.input, around)]
       case 'signal':
-        return [signalText(entry.input, around.rows)]
+        return [signalText(entry.input, around)]
       case 'answer':
-        return ['what went on beside the passes has ended']
+        return ['the end of a background activity']
       default:
         return []
     }
   })
-  const all = [
-    ...new Set([...(around.before === undefined ? [] : settleTexts(around.before, around.rows)), ...messages]),
-  ]
-  return all.length > 0 ? all : ['the pass before, which wants another one']
+  const all = [...new Set([...(around.before === undefined ? [] : settleTexts(around.before, around)), ...messages])]
+  return all.length > 0 ? all : ['the previous pass, which requested another one']
 }
 
-function beginText(input: unknown, rows: JobRows | undefined): string {
+function beginText(input: unknown, { rows, times }: WakeContext): string {
   const { cause, asked } = (input ?? {}) as {
     readonly cause?: unknown
     readonly asked?: { readonly version?: unknown }
   }
   const event = rows?.events.find(({ version }) => String(version) === asked?.version)
   const because = typeof cause === 'string' && cause !== '' ? `: ${cause}` : ''
-  return `the job begins${because}${event === undefined ? '' : `; ${eventText(event)}`}`
+  return `the start of the job${because}${event === undefined ? '' : `; ${eventText(event, times)}`}`
 }
 
-function signalText(input: unknown, rows: JobRows | undefined): string {
+function signalText(input: unknown, context: WakeContext): string {
   const { seq } = (input ?? {}) as { readonly seq?: unknown }
-  return typeof seq !== 'number' || seq <= 0 ? 'its own due time' : numberedText(seq, rows)
+  return typeof seq !== 'number' || seq <= 0 ? "the run's due time" : numberedText(seq, context)
 }
 
-function numberedText(seq: number, rows: JobRows | undefined): string {
+function numberedText(seq: number, { rows, times }: WakeContext): string {
   const event = rows?.events.find((one) => one.seq === seq)
-  return `event ${seq} of the journal${event === undefined ? '' : `: ${eventText(event)}`}`
+  return event === undefined ? `event ${seq} of the journal` : eventText(event, times)
 }
 
-function eventText({ object, type, version, phase, writer, at }: RowOfEvent): string {
-  const by = writer === undefined ? "somebody beside Pawl's runs" : `run ${writer}`
-  return `${object} ${type}, version ${version}${phase === undefined ? '' : `, phase ${phase}`}, by ${by}, seen ${at.toISOString()}`
+const VERBS: Readonly<Record<string, string>> = { ADDED: 'created', MODIFIED: 'changed', DELETED: 'deleted' }
+
+function eventText(event: RowOfEvent, { format, isWide }: EventTexts): string {
+  const { seq, object, type, version, phase, writer, at } = event
+  const details = isWide ? ` (event ${seq}, version ${version})` : ''
+  const state = phase === undefined ? '' : `, phase ${phase}`
+  const run = isWide ? `run ${writer ?? ''}` : 'Pawl'
+  const client = writer === undefined ? 'another client' : run
+  return `${object}${details} ${VERBS[type] ?? type} by ${client} at ${format(at)}${state}`
 }
 
 /** Wakes that the previous pass's settle returned. */
-function settleTexts(before: readonly ReplayEntry[], rows: JobRows | undefined): readonly string[] {
+function settleTexts(before: readonly ReplayEntry[], context: WakeContext): readonly string[] {
   const answer = before.findLast((entry) => entry.told === 'answer')
   const { woken, wokenBy, result } = (answer?.result ?? {}) as {
     readonly woken?: unknown
     readonly wokenBy?: readonly number[]
     readonly result?: unknown
   }
-  if (result === 'overtaken') return ['the object was edited while the pass before went on']
-  if (result === 'refused') return ['the server refused what the pass before came to']
+  if (result === 'overtaken') return ['an edit of the object during the previous pass']
+  if (result === 'refused') return ['the API server, which refused the status of the previous pass']
   if (woken !== true) return []
-  if (wokenBy === undefined) return ['something came while the pass before went on']
-  return wokenBy.map((seq) => `${numberedText(seq, rows)}, while the pass before went on`)
+  if (wokenBy === undefined) return ['a signal during the previous pass']
+  return wokenBy.map((seq) => `${numberedText(seq, context)}, during the previous pass`)
 }

@@ -80,9 +80,9 @@ export function requireKeys({ workflowId, events }: RecordedRun, payloadKeyPath:
   const known = payloadKeyPath === undefined ? [] : [...readPayloadKeys(payloadKeyPath).keys.keys()]
   const missing = encryptionKeysIn(events).find((name) => !known.includes(name))
   if (missing === undefined) return
-  const found = payloadKeyPath === undefined ? 'no file of keys' : `${known.join(', ')} in ${payloadKeyPath}`
+  const found = payloadKeyPath === undefined ? 'no file' : `only ${known.join(', ')} (${payloadKeyPath})`
   throw new UsageError(
-    `payloads of ${workflowId} are sealed by key ${missing}; found ${found}, expected that key in --payload-key or $PAWL_PAYLOAD_KEY, as the worker has it`,
+    `run "${workflowId}": its payloads are encrypted with key "${missing}", but --payload-key has ${found}; set --payload-key or $PAWL_PAYLOAD_KEY as for the worker`,
   )
 }
 

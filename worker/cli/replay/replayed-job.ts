@@ -2,9 +2,9 @@
 
 import { UsageError } from '../../server/usage-error.ts'
 import { nameOf } from '../query/format.ts'
-import { runBefore, runIDOf, signalsAfter, howEnded } from './history-events.ts'
+import { runBefore, runIDOf, runIDsDuring, resetTimes, signalsAfter, howEnded } from './history-events.ts'
 import type { LoadedJob } from './load.ts'
-import { passesOf, type ReplayedPass } from './passes.ts'
+import { EXACT_TIMES, type EventTexts, passesOf, type ReplayedPass } from './passes.ts'
 import type { Recording } from './record.ts'
 
 export interface ReplayedJob {
@@ -12,17 +12,23 @@ export interface ReplayedJob {
   readonly runID: string
   readonly jobID: string
   readonly object: string
-  /** The state of the job: `Succeeded`, or `goes on`. */
+  /** The state of the job: `Succeeded`, or `unfinished`. */
   readonly state: string
   readonly passes: readonly ReplayedPass[]
   readonly notes: readonly string[]
 }
 
-/** @param recordings of the job's runs, the earliest first. */
-export function replayedJob(job: LoadedJob, recordings: readonly Recording[]): ReplayedJob {
+/** @param recordings of the job's runs, the earliest first. @param times for the texts about events. */
+export function replayedJob(job: LoadedJob, recordings: readonly Recording[], times = EXACT_TIMES): ReplayedJob {
   const { workflowId, events, rows, earlier } = job
   const runs = [...earlier, job]
-  const passes = runs.flatMap((run, index) => passesOf(recordings[index]?.entries ?? [], rows, runIDOf(run.events)))
+  const passes = runs.flatMap((run, index) =>
+    passesOf(recordings[index]?.entries ?? [], {
+      rows,
+      runIDsDuring: (from, until) => runIDsDuring(run.events, from, until),
+      times,
+    }),
+  )
   const entries = recordings.at(-1)?.entries ?? []
   const { subject, jobID } = inputOf(recordings[0])
   return {
@@ -32,7 +38,7 @@ export function replayedJob(job: LoadedJob, recordings: readonly Recording[]): R
     object: subject === undefined ? workflowId : nameOf(subject),
     state: howEnded(entries, events),
     passes: passes.map((one, index) => ({ ...one, pass: index + 1 })),
-    notes: [...recordings.flatMap(({ error }) => errorNote(error)), ...notesOf(job)],
+    notes: [...recordings.flatMap(({ error }) => errorNote(error)), ...notesOf(job, times)],
   }
 }
 
@@ -42,27 +48,35 @@ function inputOf(recording: Recording | undefined) {
 }
 
 function errorNote(error: string | undefined): readonly string[] {
-  return error === undefined ? [] : [`these workflows do not come to what the run did: ${error}`]
+  return error === undefined
+    ? []
+    : [`your workflow code cannot replay this run: ${error}; replay it with the Pawl version that ran it`]
 }
 
-function notesOf({ events, rows, earlier }: LoadedJob): readonly string[] {
+function notesOf({ workflowId, events, rows, earlier }: LoadedJob, times: EventTexts): readonly string[] {
   const waiting = signalsAfter(events)
   const missing = runBefore(earlier[0]?.events ?? events)
   return [
     ...(missing === ''
       ? []
-      : [
-          `the job began before these passes: of its run ${missing}, which went on as the first of these, there is no history here`,
-        ]),
+      : [`the first passes of the job are missing: Temporal has deleted the history of its earlier run ${missing}`]),
+    ...[{ workflowId, events }, ...earlier].flatMap((run) =>
+      resetTimes(run.events).map(
+        (time) =>
+          `an operator reset the run in Temporal at ${times.format(time)}: later passes are those of the new run, and passes that the reset discarded are not shown`,
+      ),
+    ),
     ...(waiting === 0
       ? []
-      : [`${waiting} ${waiting === 1 ? 'signal has' : 'signals have'} come that no pass in the history has taken`]),
-    ...(rows === undefined ? ['the journal has nothing of this job: writes and events are not shown'] : []),
+      : [
+          `${waiting} pending ${waiting === 1 ? 'signal' : 'signals'}: the job has not processed ${waiting === 1 ? 'it' : 'them'} yet`,
+        ]),
+    ...(rows === undefined ? ['the journal has no rows of this job: writes and events are not shown'] : []),
     ...(rows !== undefined && rows.cut.length > 0
-      ? [`the journal has more rows than are shown of: ${rows.cut.join(', ')}`]
+      ? [`only part of the journal's rows is shown; incomplete: ${rows.cut.join(', ')}`]
       : []),
     ...(rows !== undefined && rows.unseen > 0
-      ? [`${rows.unseen} of the journal's rows are about objects that you may not see, and left out`]
+      ? [`${rows.unseen} rows of the journal are not shown, because you may not read their objects`]
       : []),
   ]
 }
@@ -72,7 +86,7 @@ export function upTo({ passes, object }: ReplayedJob, to: string): readonly Repl
   const last = passes.findIndex(({ pass }) => String(pass) === to)
   if (last < 0)
     throw new UsageError(
-      `--to is '${to}', expected a pass of ${object}: ${passes.length === 0 ? 'it has none' : `1 to ${passes.at(-1)?.pass ?? 1}`}`,
+      `${object}: --to: no pass "${to}"; ${passes.length === 0 ? 'the job has no passes' : `the job has passes 1 to ${passes.at(-1)?.pass ?? 1}`}`,
     )
   return passes.slice(0, last + 1)
 }

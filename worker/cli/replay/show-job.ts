@@ -3,36 +3,44 @@
 import { emitKeypressEvents, type Key } from 'node:readline'
 
 import { writeJson } from '../../../workflows/kit/index.ts'
-import { ansiPaint, plainPaint } from '../query/format.ts'
+import { ansiPaint, formatTime, plainPaint } from '../query/format.ts'
 import { type CodeFlags, codeOf, type LoadedJob } from './load.ts'
 import { type Recording, recordRuns } from './record.ts'
 import { replayedJob, upTo } from './replayed-job.ts'
 import { headText, passText } from './job-text.ts'
+import { EXACT_TIMES } from './passes.ts'
 
 interface ShowFlags extends CodeFlags {
+  /** The next useful command; undefined for a job in a file. */
+  readonly next?: string | undefined
   readonly to?: string
-  readonly output: 'text' | 'json'
+  readonly output: 'text' | 'wide' | 'json'
 }
 
 export async function showJob(job: LoadedJob, flags: ShowFlags, payloadKeyPath: string | undefined): Promise<void> {
   const code = await codeOf(flags)
   const recordings: Recording[] = []
   for await (const one of recordRuns({ code, payloadKeyPath }, [...job.earlier, job])) recordings.push(one)
-  const replayed = replayedJob(job, recordings)
+  const isWide = flags.output !== 'text'
+  const now = new Date()
+  const times = isWide ? EXACT_TIMES : { format: (at: Date) => formatTime(at, now), isWide }
+  const replayed = replayedJob(job, recordings, times)
   const passes = flags.to === undefined ? replayed.passes : upTo(replayed, flags.to)
   if (flags.output === 'json') {
     process.stdout.write(`${writeJson({ ...replayed, passes }, 2)}\n`)
     return
   }
   const paint = process.stdout.isTTY && process.stdout.hasColors() ? ansiPaint : plainPaint
-  const pages = passes.map((one) => passText(one, replayed.passes.length, paint))
-  process.stdout.write(headText(replayed, paint))
+  const options = { paint, isWide, now }
+  const pages = passes.map((one) => passText(one, replayed.passes.length, options))
+  process.stdout.write(headText(replayed, options))
   if (pages.length > 1 && process.stdin.isTTY && process.stdout.isTTY)
     await stepThrough(
       passes.map(({ pass }) => pass),
       (index) => pages[index] ?? '',
     )
   else process.stdout.write(pages.join(''))
+  if (flags.next !== undefined) process.stdout.write(`\nnext: ${flags.next}\n`)
 }
 
 /** The state of the pager on a terminal. */
@@ -42,7 +50,7 @@ export interface StepperState {
   readonly at: number
 }
 
-const KEYS = 'n next  p before  1-9 and enter: that pass  q quit'
+const KEYS = 'n: next, p: previous, a number and Enter: that pass, q: quit'
 
 const ENTER: readonly string[] = ['return', 'enter']
 const MOVES = new Map<string, (at: number, last: number) => number>([

@@ -31,7 +31,7 @@ interface GateFlags extends JournalFlags, CodeFlags {
   readonly allNamespaces?: boolean
   /** A file of `pawl journal export`, or a folder with such files. */
   readonly file?: string
-  readonly output: 'text' | 'json'
+  readonly output: 'text' | 'wide' | 'json'
 }
 
 interface PastJobs {
@@ -87,7 +87,7 @@ async function pastJobs(journal: JournalSession, { since, allNamespaces, target 
   const notes =
     runs.length < MOST_PAST_RUNS
       ? []
-      : [`there are more runs since ${since.toISOString()}: the newest ${MOST_PAST_RUNS} were taken`]
+      : [`only the newest ${MOST_PAST_RUNS} runs since ${since.toISOString()} are compared`]
   const writesOf: WritesOf = async (workflowId) => await journal.writesOf(workflowId)
   return { jobs: withHistories(target, runs, notes), writesOf, notes }
 }
@@ -105,15 +105,17 @@ async function* withHistories(target: TemporalTarget, runs: PastRuns, notes: str
   let missing = 0
   for await (const { workflowId, runs: runsOfWorkflow } of fetchRuns(target, [...names.keys()])) {
     if (runsOfWorkflow.length === 0) missing += 1
-    for (const { history } of runsOfWorkflow)
+    for (const history of runsOfWorkflow)
       yield { workflowId, name: names.get(workflowId) ?? workflowId, events: historyJson(history) }
   }
-  if (missing > 0) notes.push(`of ${missing} ${missing === 1 ? 'run' : 'runs'} Temporal has no history any more`)
+  if (missing > 0)
+    notes.push(`${missing} ${missing === 1 ? 'run is' : 'runs are'} not compared: Temporal has deleted the history`)
 }
 
 /** @throws UsageError if the flag --since is missing or is not a duration. */
 function sinceOf(text: string | undefined): Date {
-  if (text === undefined) throw new UsageError('found --against alone, expected --since such as 7d, or --file')
+  if (text === undefined)
+    throw new UsageError('replay: --against without --since and --file; add one of them, such as --since 7d')
   return new Date(Date.now() - durationMs('--since', text))
 }
 
@@ -141,6 +143,6 @@ function filesAt(path: string): readonly string[] {
     .filter((name) => name.endsWith('.json'))
     .sort()
   if (files.length === 0)
-    throw new UsageError(`--file ${path}: found no *.json in the folder, expected what pawl journal export wrote`)
+    throw new UsageError(`--file: folder "${path}" has no *.json; expected files of pawl journal export`)
   return files.map((name) => join(path, name))
 }

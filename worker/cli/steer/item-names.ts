@@ -66,7 +66,7 @@ function titleOf({ kind, object }: Item): string {
   return `${kind.kind.toLowerCase()}/${object.metadata.name}`
 }
 
-/** What to do about an unknown name: the similar item, else the names of the items. */
+/** The hint for an unknown name: the similar item, else the names of the items. */
 export function expectedItems(parts: readonly Item[], found = ''): string {
   if (parts.length === 0) return 'it has no items yet'
   const names = [...new Set(parts.map(({ path: called }) => called))]

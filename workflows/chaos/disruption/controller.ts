@@ -2,6 +2,7 @@
 
 import { defineLevel } from '../../kit/index.ts'
 import { EVENT_SOURCE, FINALIZER } from '../contract.ts'
+import { explainDisruption } from './explain.ts'
 import { type Disruption, disruptionKind } from './kind.ts'
 import { clouds } from './create-chaos-pods.ts'
 import { CHAOS_NAMESPACE_EXPRESSION, disruptionQueries, type DisruptionState } from './pass.ts'
@@ -19,6 +20,7 @@ export const disruptionController = defineLevel<DisruptionState, Disruption>({
   onGone: endOrphans,
   // Only workers with this wing poll the queue: others lack its configuration.
   settings: { queue: 'chaos', events: 'along' },
+  explain: explainDisruption,
   activities: clouds,
   writes: [
     { kind: 'v1/Pod', namespaces: [CHAOS_NAMESPACE_EXPRESSION], verbs: ['create', 'patch', 'delete'] },

@@ -3,7 +3,7 @@
 // `defineLevel`. `OwnedFields` declares the fields that one controller writes and no other one; a test compares the
 // declarations with each other and with `managedFields` in a live cluster.
 
-import type { Path } from '../kind/projection.ts'
+import type { Path, Projection } from '../kind/projection.ts'
 import type { Flow } from '../kind/kind.ts'
 import type { GroupKind } from '../kind/group-kind.ts'
 import type { WrittenKind } from './level/declared-writes.ts'
@@ -17,6 +17,7 @@ import type { JobStatus, StatusFields } from './job/job-status.ts'
 import type { Step } from '../plan/step.ts'
 import type { StateQuery } from './level/query.ts'
 import type { ErrorReport } from './subject.ts'
+import type { ExplainStatus } from './explain-status.ts'
 import { type ControllerRoutes, jobIDsOf, type WatchedKind } from './routes.ts'
 
 /** `job`: one run per job of an object. `level`: one run per object, until the object has converged. */
@@ -64,6 +65,31 @@ interface Siblings {
   readonly after?: Path
   /** The names that an object exports to its siblings and imports from them. */
   readonly flow?: (object: object) => Flow
+}
+
+/** The objects in which the jobs of an object of the kind store their inputs, for `pawl diff`. The object owns them. */
+export interface JobInputs {
+  /** The word for one input, such as `import`. */
+  readonly noun: string
+  readonly kinds: readonly WatchedKind[]
+  /** Reads the projection; undefined if the object stores no input. */
+  readonly inputOf: (projection: Projection) => JobInput | undefined
+  /** Reads the complete object. */
+  readonly valueOf: (object: object) => InputValue
+}
+
+interface JobInput {
+  readonly name: string
+  /** The job that wrote the value. */
+  readonly jobID: string
+}
+
+/** The values are absent if they may be secret, or if no object has them. */
+interface InputValue {
+  /** In words, such as `ConfigMap sizes, key cpu`. */
+  readonly source?: string
+  readonly value?: unknown
+  readonly previous?: { readonly jobID: string; readonly value: unknown }
 }
 
 /** Annotations by key. */
@@ -115,6 +141,8 @@ interface AnyController {
    */
   readonly requestedRun: (subject: object, ownerGone: boolean, ownerJob?: string) => RunRequest
   readonly triggers: readonly JobTrigger[]
+  /** What the status means, for the command line. Default: `status.phase` and the errors of jobs. */
+  readonly explain?: ExplainStatus
 }
 
 /** A controller in job mode: the journal stores the projection of its objects. */
@@ -143,6 +171,7 @@ export interface JobModeController extends AnyController {
   /** The fields that only this controller writes. */
   readonly fields: OwnedFields
   readonly siblings?: Siblings
+  readonly inputs?: JobInputs
   readonly steering?: Steering
   /** Computes the effects of a job without writing. Absent: dry runs do not support the kind. */
   readonly dryRun?: DryRun
@@ -175,6 +204,7 @@ export function levelMode(level: LevelController): LevelModeController {
     routes: levelRoutes(level),
     requestedRun: () => ({ jobID: '', cause: 'changed' }),
     triggers: [],
+    ...(level.explain !== undefined && { explain: level.explain }),
   }
 }
 

@@ -5,6 +5,7 @@ import { DEPENDS_ON_ANNOTATION, ITEM_NAME_LABEL, OPERATION_ANNOTATION, STEERED_I
 import { LACKS_FINALIZER } from '../runs-without-parent.ts'
 import { deployItemQueries } from './controller.gen.ts'
 import { BUILT_IN_TYPES } from './deployers.gen.ts'
+import { explainDeployItem } from './explain.ts'
 import { deployFields } from './fields.ts'
 import { deployItemKind } from './kind.ts'
 import { deployItemRun, deployRoutes } from './routes.ts'
@@ -26,5 +27,6 @@ export const deployController: JobModeController = {
   triggers: [LACKS_FINALIZER, { path: annotation(OPERATION_ANNOTATION) }],
   fields: deployFields,
   steering: STEERED_ITEM,
+  explain: explainDeployItem,
   siblings: { name: label(ITEM_NAME_LABEL), after: annotation(DEPENDS_ON_ANNOTATION) },
 }

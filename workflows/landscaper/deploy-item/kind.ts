@@ -80,6 +80,9 @@ export const SKIPPED_CONDITION = 'Skipped'
 /** The condition with the user who requested a job for this item. */
 export const RETRIED_CONDITION = 'Retried'
 
+/** The condition with the object that is not ready. */
+export const RESOURCES_READY_CONDITION = 'ResourcesReady'
+
 export const deployItemKind = defineKind({
   group: 'landscaper.gardener.cloud',
   version: 'v1alpha1',

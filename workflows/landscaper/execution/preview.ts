@@ -4,7 +4,8 @@
 import type { ChildExecution } from '../../../activities/landscaper/installation/views.ts'
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
 import type { ExecutionView } from '../../../activities/landscaper/execution/views.ts'
-import { type DryRunRequest, type DryRunItem, type DryRunJob, dryRunPhases } from '../../kit/index.ts'
+import { type DryRunRequest, type DryRunItem, type DryRunJob, dryRunPhases, groupKindOf } from '../../kit/index.ts'
+import { deployItemKind } from '../deploy-item/kind.ts'
 import { observeExecution } from './observe-execution.ts'
 import type { ExecutionActivities, ExecutionPass, ExecutionState } from './pass.ts'
 import { executionPlan } from './plan.ts'
@@ -94,13 +95,15 @@ function recordedActivities(
   }
 }
 
-/** `begun` is in topological order: the level of an item is one above the highest level of its dependencies. */
+const itemKind = groupKindOf(deployItemKind)
+
+/** `startedItems` is in topological order: the level of an item is one above the highest level of its dependencies. */
 function withLevels(startedItems: readonly DeployItemView[]): readonly DryRunItem[] {
   const levels = new Map<string, number>()
   return startedItems.map(({ name, item, type, dependsOn, deleting, uninstalls: isAway }) => {
     const uninstalls = isAway || deleting
     const level = uninstalls ? 1 : 1 + Math.max(0, ...dependsOn.map((one) => levels.get(one) ?? 0))
     if (!uninstalls) levels.set(item, level)
-    return { name, item, type, level, uninstalls }
+    return { ...itemKind, name, item, type, level, uninstalls }
   })
 }

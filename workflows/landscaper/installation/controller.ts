@@ -6,6 +6,7 @@ import { installationQueries } from './controller.gen.ts'
 import { previewInstallation } from './preview.ts'
 import { installationFields } from './fields.ts'
 import { flowOf, installationKind } from './kind.ts'
+import { installationInputs } from './inputs.ts'
 import { installationRoutes, installationRun } from './routes.ts'
 import { installationPlan } from './plan.ts'
 import { jobStatus } from '../job-status.ts'
@@ -32,4 +33,5 @@ export const installationController: JobModeController = {
   dryRun: previewInstallation,
   steering: { ...STEERED_INSTALLATION, parent: installationKind },
   siblings: { flow: flowOf },
+  inputs: installationInputs,
 }

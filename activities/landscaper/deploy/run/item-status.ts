@@ -1,7 +1,7 @@
 // Computes the status of an item when its job starts, waits, fails or ends. Source: spec/landscaper.md 2.9, 4.9.
 
 import { type Condition, nextError, setCondition } from '../../../../workflows/landscaper/contract.ts'
-import { type DeployItem, SKIPPED_CONDITION } from '../../../../workflows/landscaper/deploy-item/kind.ts'
+import { type DeployItem, RESOURCES_READY_CONDITION as TYPE, SKIPPED_CONDITION } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { type JobStage, nextConditions } from '../../../../workflows/landscaper/job-status.ts'
 import { canonicalJson, type ErrorReport, isIdle, parseDuration } from '../../../../workflows/kit/index.ts'
 import type { Patch } from '../../../kube/merge-patch.ts'
@@ -50,12 +50,14 @@ export function isUnchanged({ object }: ItemJob): boolean {
   return phase === 'Succeeded' && observedGeneration === object.metadata.generation
 }
 
+const MAX_TIMEOUT_SHOWN = 80
+
 /** The defect of the item's timeout, for messages. */
-export function timeoutProblem({ metadata, spec }: DeployItem): string | undefined {
+export function timeoutProblem({ spec }: DeployItem): string | undefined {
   const { timeout } = spec
   if (timeout === undefined || parseDuration(timeout) !== undefined) return undefined
   const expected = 'a duration such as 1m30s, at most 2562047h, or none'
-  return `deploy item ${metadata.name}: spec.timeout is another text; expected ${expected}`
+  return `spec.timeout: found "${timeout.slice(0, MAX_TIMEOUT_SHOWN)}"; expected ${expected}`
 }
 
 // Source: spec/landscaper.md 1.4.
@@ -206,8 +208,6 @@ export function changedFields({ object }: ItemJob, fields: Patch): Patch {
 }
 
 // The condition that names the objects for which a deployed item waits: `kubectl describe` shows it without Temporal or the target.
-
-const TYPE = 'ResourcesReady'
 
 /**
  * The `conditions` of the item's status.

@@ -22,10 +22,10 @@ describe('the manifests of a plan', () => {
 
   it('are refused with position and reason, without their values', () => {
     expect(read('kind: X\n').problems).toEqual([
-      'shop.yaml: found no apiVersion, no metadata.name; expected an object of Kubernetes',
+      'shop.yaml: apiVersion, metadata.name are missing; expected a Kubernetes object',
     ])
     const [problem] = read('a: 1\n---\npassword: [secret\n').problems.slice(-1)
-    expect(problem).toMatch(/^shop.yaml, document 2: line \d+, column \d+: no YAML \(/)
+    expect(problem).toMatch(/^shop.yaml, document 2: line \d+, column \d+: invalid YAML: /)
     expect(problem).not.toContain('secret')
   })
 })

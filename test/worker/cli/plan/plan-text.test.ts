@@ -1,16 +1,19 @@
 import { describe, expect, it } from 'vitest'
 
 import { plainPaint } from '../../../../worker/cli/query/format.ts'
-import { planText, exitCodeOf, createPlan, jobKey } from '../../../../worker/cli/plan/plan-text.ts'
+import { planText, exitCodeOf, createPlan, objectKey } from '../../../../worker/cli/plan/plan-text.ts'
 import { median } from '../../../../worker/cli/plan/plan-files.ts'
 
 const subject = { group: 'example.org', kind: 'Root', uid: 'u', namespace: 'n', name: 'shop' }
-const object = (name: string, spec: object = {}, metadata: object = {}) => ({
-  kind: 'Item',
+const object = (name: string, spec: object = {}, metadata: object = {}, kind = 'Item') => ({
+  apiVersion: 'example.org/v1',
+  kind,
   spec,
   metadata: { name, namespace: 'n', ...metadata },
 })
 const item = (name: string, level: number, uninstalls = false) => ({
+  group: 'example.org',
+  kind: 'Item',
   name: `shop-${name}`,
   item: name,
   type: 'mock',
@@ -28,28 +31,62 @@ describe('a plan', () => {
       { ...NOTHING, writes, works, jobs: [{ subject, end: 'succeeds', items, jobs: [] }] },
       [],
       new Map([
-        [jobKey(subject), 61_000],
-        [jobKey({ ...subject, kind: 'Part' }), 5000],
+        [objectKey(subject), 61_000],
+        [objectKey({ ...subject, kind: 'Part' }), 5000],
       ]),
     )
-    expect(planText(plan, { paint: plainPaint, hasJournal: true })).toBe(
+    expect(planText(plan, { paint: plainPaint, hasJournal: true, files: ['shop.yaml'] })).toBe(
       [
+        'Fails: 1 job or item would fail. Changes: 1 new (0 unchanged)',
+        '',
         'Root n/shop (about 1m1s)',
         '  1 + db mock',
         '    - old mock',
         '  2 = web mock fails: no such image',
         '',
         '+ Item n/shop-db',
+        '    + apiVersion: "example.org/v1"',
         '    + kind: "Item"',
         '    + spec.size: 1',
         '    + metadata.name: "shop-db"',
         '    + metadata.namespace: "n"',
         '',
-        'Objects: 1 new, 0 changed, 0 unchanged, 0 deleted',
-        '',
       ].join('\n'),
     )
     expect(exitCodeOf(plan)).toBe(1)
+  })
+
+  it('shows the state of an item although an object of another kind has the same name', () => {
+    const other = { before: object('shop-db'), after: object('shop-db', {}, { deletionTimestamp: 'now' }, 'Secret') }
+    const own = { before: object('shop-db'), after: object('shop-db', { size: 2 }) }
+    const jobs = [{ subject, end: 'succeeds' as const, items: [item('db', 1)], jobs: [] }]
+    for (const writes of [
+      [own, other],
+      [other, own],
+    ])
+      expect(createPlan({ ...NOTHING, writes, jobs }, [], new Map()).jobs[0]?.items[0]?.state).toBe('changed')
+    expect(createPlan({ ...NOTHING, writes: [other], jobs }, [], new Map()).jobs[0]?.items[0]?.state).toBe('unchanged')
+  })
+
+  it.each([
+    ['succeeds', [], 'Changes: 1 changed (0 unchanged)', /\n\nnext: kubectl apply .* -f a\.yaml,b\.yaml\n$/],
+    ['fails', [], 'Fails: 1 job or item would fail. Changes: 1 changed (0 unchanged)', /^(?!.*next: )/s],
+    [
+      'succeeds',
+      [{ at: 'a.yaml', object: { kind: 'Item', metadata: { name: 'x' } }, namespace: 'n', refused: 'no' }],
+      'Fails: the API server rejects 1 object. Changes: 1 changed (0 unchanged)',
+      /\n! a\.yaml: Item x: no\n/,
+    ],
+  ] as const)('begins with the answer: %s', (end, applied, first, rest) => {
+    const writes = [{ before: object('shop-db'), after: object('shop-db', { size: 2 }) }]
+    const plan = createPlan(
+      { ...NOTHING, applied, writes, jobs: [{ subject, end, items: [], jobs: [] }] },
+      [],
+      new Map(),
+    )
+    const text = planText(plan, { paint: plainPaint, hasJournal: true, files: ['a.yaml', 'b.yaml'] })
+    expect(text.split('\n')[0]).toBe(first)
+    expect(text).toMatch(rest)
   })
 
   it('sets the exit code by whether something would change', () => {

@@ -1,15 +1,24 @@
 import { describe, expect, it } from 'vitest'
 
 import type { EventRecord } from '../../../../activities/journal/read/event-queries.ts'
-import { parentErrorIn, keyOf, pathToRootCause, reasonsOf } from '../../../../worker/cli/query/root-cause.ts'
+import {
+  keyOf,
+  notRequestedSentences,
+  parentErrorIn,
+  pathToRootCause,
+  reasonsOf,
+} from '../../../../worker/cli/query/root-cause.ts'
 import { triggerOf } from '../../../../worker/cli/query/causes.ts'
 import { changedLines, drawJobTree } from '../../../../worker/cli/query/draw-job-tree.ts'
 import { waitText } from '../../../../worker/cli/query/get.ts'
 import { stateAtEnd, endedWell, isOver } from '../../../../worker/cli/query/job-tree.ts'
 import { explainJob } from '../../../../worker/cli/query/why-text.ts'
 import { endOf } from '../../../../worker/cli/query/trace.ts'
+import { deletionOrder } from '../../../../worker/cli/query/deletion-order.ts'
+import type { JobNode } from '../../../../worker/cli/query/job-tree.ts'
+import { nextStep } from '../../../../worker/cli/query/next-step.ts'
 import { queueSentence, notStartedSentences } from '../../../../worker/cli/query/waiting.ts'
-import { plainPaint } from '../../../../worker/cli/query/format.ts'
+import { formatTime, plainPaint } from '../../../../worker/cli/query/format.ts'
 import { after, BEGIN, job, node, object } from './build-node.ts'
 
 const end = (ms: number, phase: string) => ({ phase, outcome: phase, finishedAt: after(ms) })
@@ -21,16 +30,25 @@ const tree = node(object('Installation', 'shop'), {
   job: job('shop', { ...end(4000, 'Failed'), cause: 'reconcile' }),
   children: [good, failed],
 })
-const quiet = { existing: new Set<string>(), wake: undefined, attempt: 0, parentError: undefined }
+const quiet = {
+  now: BEGIN,
+  wide: false,
+  existing: new Set<string>(),
+  wake: undefined,
+  attempt: 0,
+  parentError: undefined,
+  status: undefined,
+}
+const CLOCK = formatTime(BEGIN, BEGIN)
 
 describe('the tree of a job', () => {
   it('has a line for each object, with a bar on the time line of the whole job', () => {
     expect(
-      drawJobTree(tree, after(9000), plainPaint)
+      drawJobTree(tree, { now: after(9000), paint: plainPaint })
         .split('\n')
         .map((line) => line.replace(/ {2,}/g, ' | ')),
     ).toEqual([
-      'job j1, begun 2026-02-03T04:05:06.000Z: reconcile',
+      `Installation ns/shop: Failed after 4.0s, started ${CLOCK} (reconcile)`,
       expect.stringMatching(/^Installation ns\/shop \| Failed \| 4.0s \| █{20} \| 1\/2/),
       expect.stringMatching(/^├─ DeployItem ns\/app \| Succeeded \| 1.0s \| █{5}·{15}/),
       expect.stringMatching(/^└─ DeployItem ns\/db \| Failed \| 2.0s \| ·{10}█{10} \| no such image$/),
@@ -41,7 +59,7 @@ describe('the tree of a job', () => {
   it('is printed as changed lines without a terminal', () => {
     expect(changedLines(undefined, tree, BEGIN)).toHaveLength(3)
     expect(changedLines({ ...tree, children: [good] }, tree, BEGIN)).toEqual([
-      '2026-02-03T04:05:06.000Z  DeployItem ns/db  Failed  no such image',
+      `${CLOCK}  DeployItem ns/db  Failed  no such image`,
     ])
     expect(changedLines(tree, tree, BEGIN)).toEqual([])
   })
@@ -71,7 +89,7 @@ describe('an earlier job', () => {
 
   it('shows its children as they were then, or as unknown', () => {
     const then = { at: after(3), type: 'MODIFIED', projection: { status: { phase: 'Succeeded', jobID: 'j1' } } }
-    const lines = (child: typeof present) => drawJobTree(node(child), BEGIN, plainPaint)
+    const lines = (child: typeof present) => drawJobTree(node(child), { now: BEGIN, paint: plainPaint })
     expect(lines(stateAtEnd(present, then))).toContain('DeployItem ns/db  Succeeded')
     expect(lines(stateAtEnd(present, { ...then, type: 'DELETED' }))).toContain('DeployItem ns/db  Deleted')
     expect(lines(stateAtEnd(present, undefined))).toContain('DeployItem ns/db  unknown')
@@ -114,9 +132,9 @@ describe('a followed job', () => {
 describe('the phase of another deployer', () => {
   it('is shown without control characters', () => {
     const phase = '\u001b[31mSucceeded\u0007'
-    expect(drawJobTree(node(object('DeployItem', 'x', { status: { phase } })), BEGIN, plainPaint)).not.toMatch(
-      /[\u001b\u0007]/,
-    )
+    expect(
+      drawJobTree(node(object('DeployItem', 'x', { status: { phase } })), { now: BEGIN, paint: plainPaint }),
+    ).not.toMatch(/[\u001b\u0007]/)
   })
 })
 
@@ -135,7 +153,7 @@ describe('the root cause', () => {
     ])
     expect(reasonsOf(mute, { ...quiet, parentError: above })).toEqual([
       'DeployItem ns/db is Failed.',
-      'Installation ns/shop says: db: no such image.',
+      'Installation ns/shop reports: db: no such image.',
     ])
     expect(parentErrorIn([mute])).toBeUndefined()
   })
@@ -143,12 +161,13 @@ describe('the root cause', () => {
   it('is the object that an open job waits for', () => {
     const awaited = [{ group: '', kind: 'Secret', namespace: 'ns', name: 'password', since: BEGIN }]
     const open = node(object('Installation', 'shop'), { job: job('shop'), awaited })
-    const wake = '2026-02-03T05:00:00.000Z (retry)'
+    const wake = { due: after(300_000), cause: 'retry' }
     expect(reasonsOf(open, { ...quiet, wake })).toEqual([
-      'Installation ns/shop waits for Secret ns/password since 2026-02-03T04:05:06.000Z, which the journal does not have.',
-      'The next look at Installation ns/shop is due: 2026-02-03T05:00:00.000Z (retry).',
+      `Installation ns/shop waits for Secret ns/password since ${CLOCK}; the journal has no such object; next attempt in 5m.`,
     ])
-    expect(reasonsOf(open, { ...quiet, existing: new Set(awaited.map(keyOf)) })[0]).toContain('which is there')
+    expect(reasonsOf(open, { ...quiet, existing: new Set(awaited.map(keyOf)) })).toEqual([
+      `Installation ns/shop waits for Secret ns/password since ${CLOCK}.`,
+    ])
   })
 
   it('is an object with finalizers', () => {
@@ -158,10 +177,11 @@ describe('the root cause', () => {
       held,
     )
     expect(reasonsOf(held, quiet)).toEqual([
-      `DeployItem ns/x is being deleted since ${BEGIN.toISOString()}; it goes when these finalizers are gone: a.example.com/keep.`,
+      `DeployItem ns/x is being deleted since ${CLOCK}; another controller must remove the finalizer a.example.com/keep.`,
+      `DeployItem ns/x is being deleted since ${CLOCK}.`,
     ])
     const found = { object: held.object, job: undefined, awaited: [], unfinished: [] }
-    expect(waitText(found)).toBe('to be gone: a.example.com/keep')
+    expect(waitText(found)).toBe('another controller to remove a.example.com/keep')
   })
 })
 
@@ -177,21 +197,23 @@ describe('a queued job', () => {
       reasons: [],
       queueSentences: turns,
       now: BEGIN,
+      wide: false,
+      next: '',
       foreignWrites: new Map(),
-    }).now
+    }).answer
 
   it.each([
-    [0, 'its turn', 'none of its namespace come before it'],
+    [0, 'its turn', 'no object of its namespace comes before it'],
     [1, 'its turn, 1 before it', '1 of its namespace comes before it'],
     [37, 'its turn, 37 before it', '37 of its namespace come before it'],
     [1000, 'its turn, 1000 or more before it', '1000 or more of its namespace come before it'],
   ])('states that %i jobs are before it', (ahead, short, long) => {
     const turn = { due: BEGIN, ahead }
     expect(waitText({ object: shop, job: undefined, awaited: [], unfinished: [], queuePosition: turn })).toBe(short)
-    expect(told(queueSentence(shop, turn))).toEqual([
-      `Installation ns/shop waits for its turn since ${BEGIN.toISOString()}: ${long}, and namespaces take turns.`,
-    ])
-    expect(told()).not.toEqual(told(queueSentence(shop, turn)))
+    expect(told(queueSentence(shop, turn, BEGIN))).toBe(
+      `Installation ns/shop waits for its turn since ${CLOCK}: ${long}, and namespaces take turns.`,
+    )
+    expect(told()).not.toEqual(told(queueSentence(shop, turn, BEGIN)))
   })
 
   it('states that in addition to the state of the previous job', () => {
@@ -204,11 +226,152 @@ describe('a queued job', () => {
   it('states that no worker has started its run', () => {
     const run = { workflowID: 'r', controller: 'c', uid: 'u', namespace: 'ns', name: 'shop', jobID: 'j1', cause: 'x' }
     const since = { startedAt: BEGIN, attempt: 0, runID: null }
-    expect(notStartedSentences(shop, job('shop'), { ...run, ...since, passes: 0 })).toEqual([
-      `Installation ns/shop waits for its turn: its run was started ${BEGIN.toISOString()}, and no worker has begun it yet.`,
+    const at = (passes: number) => ({ run: { ...run, ...since, passes }, now: BEGIN })
+    expect(notStartedSentences(shop, job('shop'), at(0))).toEqual([
+      `Installation ns/shop waits for a worker: its run was created at ${CLOCK}, and no worker has started it.`,
     ])
-    expect(notStartedSentences(shop, job('shop'), { ...run, ...since, passes: 1 })).toEqual([])
-    expect(notStartedSentences(shop, job('shop', end(1, 'Failed')), { ...run, ...since, passes: 0 })).toEqual([])
+    expect(notStartedSentences(shop, job('shop'), at(1))).toEqual([])
+    expect(notStartedSentences(shop, job('shop', end(1, 'Failed')), at(0))).toEqual([])
+  })
+})
+
+describe('an object without a job', () => {
+  const next = (one: JobNode, flags = {}) =>
+    nextStep({ path: [one], status: undefined, words: ['inst/shop'], flags: { cluster: 'local', ...flags } })
+
+  it('needs a request if it is a root', () => {
+    const root = node(object('Installation', 'shop'))
+    expect(notRequestedSentences(root.object, undefined)).toEqual([
+      'Installation ns/shop: no job was requested; request one with pawl reconcile.',
+    ])
+    expect(next(root, { namespace: 'ns', dataDir: '/tmp/my dev' })).toBe(
+      "next: pawl reconcile inst/shop -n ns --data-dir '/tmp/my dev'",
+    )
+    expect(waitText({ object: root.object, job: undefined, awaited: [], unfinished: [] })).toBe('no job was requested')
+    expect(drawJobTree(root, { now: BEGIN, paint: plainPaint })).toContain(
+      'Installation ns/shop: no job was requested\n',
+    )
+  })
+
+  it('comes after the items on which it depends', () => {
+    const annotations = { 'execution.landscaper.gardener.cloud/dependsOn': 'db' }
+    expect(reasonsOf(node(object('DeployItem', 'app', { metadata: { annotations } })), quiet)).toEqual([
+      'DeployItem ns/app has not started: it comes after db.',
+    ])
+  })
+})
+
+describe('an item that no deployer has picked up', () => {
+  const item = (type: string, more: object = {}) =>
+    node(object('DeployItem', 'db', { spec: { type }, status: { jobID: 'j1', ...more } }))
+
+  it('has a misspelt type', () => {
+    expect(reasonsOf(item('landscaper.gardener.cloud/moc'), quiet)).toEqual([
+      'DeployItem ns/db: spec.type: no deployer has picked up type "landscaper.gardener.cloud/moc"; did you mean "landscaper.gardener.cloud/mock"?',
+      expect.stringMatching(
+        /^Pawl's workers handle the types \S+ and \S+\/mock; another type needs its own deployer\.$/,
+      ),
+    ])
+  })
+
+  it('has a type that no worker handles', () => {
+    expect(
+      reasonsOf(
+        item('landscaper.gardener.cloud/mock', {
+          phase: 'Failed',
+          jobIDFinished: 'j0',
+          jobIDGenerationTime: '2026-02-03T04:05:06Z',
+        }),
+        quiet,
+      ),
+    ).toEqual([
+      'DeployItem ns/db: spec.type: no deployer has picked up type "landscaper.gardener.cloud/mock"; a worker with --deployers landscaper.gardener.cloud/mock must run.',
+    ])
+  })
+})
+
+const nothing = {
+  causes: [],
+  writes: [],
+  passes: undefined,
+  newest: undefined,
+  foreignWrites: new Map<string, never>(),
+  queueSentences: [],
+  now: BEGIN,
+  wide: false,
+}
+
+describe('an item whose objects are not ready', () => {
+  const pod = { text: '2 pods: no node matches disk=ssd', pod: { namespace: 'apps', name: 'web-1' }, hasCrashed: false }
+  const status = { summary: 'Deployment apps/web: 0 of 2 replicas available', pods: [pod] }
+  const item = node(object('DeployItem', 'db', { status: { phase: 'Progressing', jobID: 'j1' } }))
+  const shop = node(object('Installation', 'shop'), { job: job('shop', { phase: 'Progressing' }), children: [item] })
+
+  it('is explained by the object and its pods, in the first line', () => {
+    const path = pathToRootCause(shop)
+    const reasons = reasonsOf(item, { ...quiet, status })
+    expect(explainJob({ ...nothing, path, reasons, next: 'next: x' })).toMatchObject({
+      answer:
+        'Installation ns/shop is Progressing: DeployItem ns/db: Deployment apps/web: 0 of 2 replicas available (2 pods: no node matches disk=ssd).',
+      now: ['Installation ns/shop (Progressing) waits for DeployItem ns/db (Progressing).'],
+    })
+  })
+
+  it('is explained in the tree and in lists', () => {
+    const found = 'Deployment apps/web: 0 of 2 replicas available (2 pods: no node matches disk=ssd)'
+    const statuses = new Map([[item.object.uid, status]])
+    expect(drawJobTree(shop, { now: BEGIN, paint: plainPaint, statuses })).toMatch(
+      new RegExp(`DeployItem ns/db .*${found.replace(/[()]/g, '\\$&')}\n$`),
+    )
+    const row = { object: shop.object, job: shop.job, awaited: [], unfinished: [], reason: item.object, status }
+    expect(waitText(row)).toBe(`DeployItem ns/db: ${found}`)
+  })
+
+  it.each([
+    [false, 'next: kubectl describe pod web-1 -n apps'],
+    [true, 'next: kubectl logs web-1 --previous -n apps'],
+  ])('has a command for its pod, crashed: %s', (hasCrashed, command) => {
+    const pods = [{ ...pod, hasCrashed }]
+    expect(
+      nextStep({
+        path: [shop, item],
+        status: { ...status, pods },
+        words: ['inst', 'shop'],
+        flags: { cluster: 'local' },
+      }),
+    ).toBe(command)
+  })
+})
+
+describe('a deletion', () => {
+  const item = (name: string, after: string, status = {}) =>
+    node(
+      object('DeployItem', name, {
+        metadata: {
+          deletionTimestamp: BEGIN.toISOString(),
+          finalizers: ['finalizer.landscaper.gardener.cloud'],
+          annotations: { 'execution.landscaper.gardener.cloud/dependsOn': after },
+        },
+        status: { phase: 'Succeeded', jobID: 'j1', jobIDFinished: 'j1', ...status },
+      }),
+    )
+  const deleting = { phase: 'Deleting', jobID: 'j2', jobIDFinished: 'j1' }
+
+  it('removes items in the reverse order of their dependencies', () => {
+    const children = [item('cache', ''), item('db', ''), item('app', 'cache,db', deleting)]
+    expect(deletionOrder(node(object('Execution', 'x'), { children }))).toBe(
+      '3 items in reverse order: app, then cache and db',
+    )
+    const metadata = { deletionTimestamp: BEGIN.toISOString(), finalizers: ['finalizer.landscaper.gardener.cloud'] }
+    const shop = node(object('Installation', 'shop', { metadata }), {
+      job: job('shop', { phase: 'Deleting' }),
+      children,
+    })
+    expect(pathToRootCause(shop).map((one) => one.object.name)).toEqual(['shop', 'app'])
+    expect(drawJobTree(shop, { now: BEGIN, paint: plainPaint })).toContain(
+      '; deletes 3 items in reverse order: app, then cache and db\n',
+    )
+    expect(reasonsOf(children[2]!, quiet)).toEqual([`DeployItem ns/app is being deleted since ${CLOCK}.`])
   })
 })
 

@@ -4,7 +4,8 @@ import type { WriteRecord } from '../../../../activities/journal/read/event-quer
 import { objectAndJobs } from '../../../../worker/cli/query/diff.ts'
 import type { VersionChange } from '../../../../worker/cli/query/versions.ts'
 import { diffData, diffOf, type JobSide, diffText } from '../../../../worker/cli/query/job-diff.ts'
-import { plainPaint } from '../../../../worker/cli/query/format.ts'
+import type { ChangedInput } from '../../../../worker/cli/query/job-inputs.ts'
+import { formatTime, plainPaint } from '../../../../worker/cli/query/format.ts'
 import { after, job, node, object } from './build-node.ts'
 
 const write = (verb: string, name: string, error: WriteRecord['error'] = null): WriteRecord => ({
@@ -58,38 +59,117 @@ const edit: VersionChange = {
   },
   changes: ['metadata.generation: 1 -> 2'],
 }
-const diff = diffOf(before, later, [edit])
+const replicas: ChangedInput = {
+  of: 'Installation ns/shop',
+  noun: 'import',
+  name: 'replicas',
+  change: 'changed',
+  source: 'ConfigMap sizes, key replicas',
+  before: 2,
+  after: 3,
+}
+const by = { manager: 'kubectl-edit', fields: ['spec.blueprint'] }
+const diff = diffOf(before, later, { edits: [{ ...edit, by }], inputs: [replicas] })
+
+function linesOf(found: typeof diff, isWide: boolean): readonly string[] {
+  const text = diffText(found, { paint: plainPaint, isWide, now: after(0), next: 'pawl replay inst/shop j2' })
+  const lines = text.split('\n')
+  return lines.map((line) => line.replace(/ {2,}/g, ' | ').replace(/^ \| /, '  '))
+}
+
+/** The local time of the first job's start, in the zone of this machine. */
+const started = formatTime(after(0), after(0))
 
 describe('the comparison of two jobs', () => {
-  it('shows edits, parts, phases, durations and writes', () => {
-    const lines = diffText(diff, plainPaint).split('\n')
-    expect(lines.map((line) => line.replace(/ {2,}/g, ' | ').replace(/^ \| /, '  '))).toEqual([
-      'Installation ns/shop | j1 | j2',
-      'began | 2026-02-03T04:05:06.000Z | 2026-02-03T04:05:06.000Z',
-      'because of | operation reconcile | operation reconcile',
-      'ended | Succeeded after 4.0s | Failed after 4.0s',
-      'writes | 2 in 2 passes | 3 in 2 passes, 1 refused',
+  it('shows the answer, the changed inputs and edits, then parts, phases and durations', () => {
+    expect(linesOf(diff, false)).toEqual([
+      'Installation ns/shop: Failed, before Succeeded; import "replicas" changed: 2 -> 3; kubectl-edit changed spec.blueprint',
       '',
-      'Edited between the two beginnings, by others than Pawl:',
-      '  2026-02-03T04:05:06.100Z version 7: metadata.generation: 1 -> 2',
+      'Changed inputs:',
+      '  "replicas" (ConfigMap sizes, key replicas): 2 -> 3',
+      '',
+      'Edits by other clients:',
+      `  ${started} by kubectl-edit (it manages spec.blueprint): metadata.generation: 1 -> 2`,
+      '',
+      '  BEFORE | AFTER',
+      `started | ${started} | ${started}`,
+      'cause | operation reconcile | operation reconcile',
+      'result | Succeeded after 4.0s | Failed after 4.0s',
       '',
       'PART | BEFORE | AFTER | DURATION | NOTE',
       'Installation ns/shop | Succeeded | Failed | 4.0s -> 4.0s',
       'DeployItem ns/db | Succeeded | Failed | 1.0s -> 3.0s | no such image',
-      'DeployItem ns/new | - | Succeeded | - -> 10ms | new in the later job',
-      'DeployItem ns/old | Succeeded | - | 2.0s -> - | no part of the later job',
+      'DeployItem ns/new | - | Succeeded | - -> 10ms | only in the later job',
+      'DeployItem ns/old | Succeeded | - | 2.0s -> - | only in the earlier job',
       '1 part ended as before.',
       '',
-      'Changed of what the journal keeps:',
+      'Changed fields:',
       '  DeployItem ns/db: metadata.generation: 1 -> 2',
       '  DeployItem ns/db: spec.type: a -> b',
       '',
-      'Written more or less often:',
-      '  create DeployItem.g/ns/db: 1 -> 0',
-      '  patch DeployItem.g/ns/db: 1 -> 2',
-      '  patch DeployItem.g/ns/db, refused: 0 -> 1',
+      'next: pawl replay inst/shop j2',
       '',
     ])
+  })
+
+  it('adds exact times, job IDs and counts of writes with -o wide', () => {
+    expect(linesOf(diff, true)).toEqual(
+      expect.arrayContaining([
+        '  2026-02-03T04:05:06.100Z version 7 by kubectl-edit (it manages spec.blueprint): metadata.generation: 1 -> 2',
+        'job | j1 | j2',
+        'started | 2026-02-03T04:05:06.000Z | 2026-02-03T04:05:06.000Z',
+        'writes | 2 in 2 passes | 3 in 2 passes, 1 refused',
+        'Writes that occurred more or less often:',
+        '  create DeployItem.g/ns/db: 1 -> 0',
+        '  patch DeployItem.g/ns/db: 1 -> 2',
+        '  patch DeployItem.g/ns/db, refused: 0 -> 1',
+      ]),
+    )
+  })
+
+  const hidden: ChangedInput = { of: 'Installation ns/shop', noun: 'import', name: 'password', change: 'changed' }
+  it.each<[string, readonly ChangedInput[] | undefined, string, string?]>([
+    [
+      'nothing',
+      [],
+      'the spec has not changed; inputs may have changed, because a job that fails early does not store them',
+    ],
+    ['a recreated object', undefined, 'the object was recreated between the jobs'],
+    ['a hidden value', [hidden], 'import "password" changed', '"password": changed (value hidden)'],
+    [
+      'a value without the earlier one',
+      [{ ...hidden, after: 'x' }],
+      'import "password" changed',
+      '"password": now x; the earlier value is not stored',
+    ],
+    [
+      'a new input',
+      [{ ...hidden, change: 'new', after: { a: 1 } }],
+      'import "password" changed',
+      '"password": new: {"a":1}',
+    ],
+    [
+      'an input of a part',
+      [{ ...hidden, of: 'Installation ns/sub' }],
+      'import "password" changed',
+      ' of Installation ns/sub: ',
+    ],
+    [
+      'many inputs',
+      ['a', 'b', 'c', 'd'].map((name) => ({ ...hidden, name })),
+      'imports "a", "b", "c" and 1 more changed',
+    ],
+  ])('names %s', (_what, inputs, answer, line = '') => {
+    const lines = linesOf(diffOf(before, later, { edits: [], inputs }), false)
+    expect(lines[0]).toBe(`Installation ns/shop: Failed, before Succeeded; ${answer}`)
+    expect(lines.join('\n')).toContain(line)
+  })
+
+  it('reports that nothing has changed if the later job succeeded', () => {
+    const good = side('j3', 'Succeeded', { children: [] })
+    expect(linesOf(diffOf(before, good, { edits: [], inputs: [] }), false)[0]).toBe(
+      'Installation ns/shop: Succeeded in both jobs; neither the spec nor an input has changed',
+    )
   })
 
   it('has a JSON form', () => {
@@ -97,6 +177,7 @@ describe('the comparison of two jobs', () => {
       before: { jobID: 'j1', writes: 2, refused: 0 },
       after: { jobID: 'j2', outcome: 'Failed', refused: 1, passes: 2 },
       between: [{ resourceVersion: 7 }],
+      inputs: [{ name: 'replicas', before: 2, after: 3 }],
     })
   })
 
@@ -109,6 +190,6 @@ describe('the comparison of two jobs', () => {
   })
 
   it('refuses more than two jobs', () => {
-    expect(() => objectAndJobs(['inst/shop', 'a', 'b', 'c'])).toThrow('found 3 jobs (a, b, c), expected an object')
+    expect(() => objectAndJobs(['inst/shop', 'a', 'b', 'c'])).toThrow('found 3 jobs (a, b, c); give an object')
   })
 })

@@ -6,6 +6,7 @@ import { timeOf } from '../../../../worker/cli/query/history.ts'
 import { namespaceIn } from '../../../../worker/cli/kubeconfig.ts'
 import { queryableKinds, objectNamed } from '../../../../worker/cli/query/object-name.ts'
 import {
+  errorLines,
   tableText,
   ansiPaint,
   formatDuration,
@@ -136,6 +137,38 @@ describe('the namespace', () => {
   })
 })
 
+describe('an error with several lines', () => {
+  const message = [
+    'template: items:2: function "x" not defined',
+    'items:',
+    '  1 | deployItems:',
+    '> 2 |   type: {{ x\t}}',
+    'input: {}',
+    '',
+  ].join('\n')
+
+  it('is one line without the excerpt of the template', () => {
+    expect(errorText({ reason: 'TemplatingFailed', message })).toBe(
+      'TemplatingFailed: template: items:2: function "x" not defined',
+    )
+    const spiff = 'template "items": unresolved nodes:\n\t(( a ))\tin template\tb\ninput: {}'
+    expect(errorText({ message: spiff })).toBe('template "items": unresolved nodes: (( a )) in template b')
+  })
+
+  it('keeps its lines and their indentation, without control characters', () => {
+    expect(errorLines(`${message}\u001b[31m`)).toEqual([
+      'template: items:2: function "x" not defined',
+      'items:',
+      '  1 | deployItems:',
+      '> 2 |   type: {{ x  }}',
+      'input: {}',
+      '[31m',
+    ])
+    expect(errorLines('one line\n')).toEqual([])
+    expect(errorLines(undefined)).toEqual([])
+  })
+})
+
 describe('the flag', () => {
   const now = new Date('2026-02-03T04:05:06Z')
 
@@ -148,7 +181,7 @@ describe('the flag', () => {
   })
 
   it('with an invalid time or label is refused', () => {
-    expect(() => timeOf('yesterday', now)).toThrow("--at is 'yesterday', expected a time such as")
+    expect(() => timeOf('yesterday', now)).toThrow('--at: "yesterday" is not a time; expected one such as')
     expect(() => labelsOf('a=b,c')).toThrow("--selector has 'c', expected label=value")
   })
 

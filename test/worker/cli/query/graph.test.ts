@@ -32,16 +32,17 @@ const graph = graphOf(tree, rules, live)
 describe('the graph of an object', () => {
   it('is a text tree with order, data flow, and data from other objects', () => {
     expect(graphText(graph, 'text', plainPaint).split('\n')).toEqual([
+      'cycle: a -> b -> c -> a',
+      '',
       'Installation ns/shop  Init',
       '├─ Execution ns/shop  Init',
       '│  ├─ DeployItem ns/x-db (db)  Succeeded',
-      '│  ├─ DeployItem ns/x-app (app)  Failed  after db  needs from elsewhere: cache',
+      '│  ├─ DeployItem ns/x-app (app)  Failed  after db  needs, not in this graph: cache',
       '│  ├─ DeployItem ns/x-a (a)  Succeeded  after c [cycle]',
       '│  ├─ DeployItem ns/x-b (b)  Succeeded  after a [cycle]',
       '│  └─ DeployItem ns/x-c (c)  Succeeded  after b [cycle], db',
-      '├─ Installation ns/left  Init  needs from elsewhere: target where',
+      '├─ Installation ns/left  Init  needs, not in this graph: target where',
       '└─ Installation ns/right  Init  after left (data size)',
-      'cycle: a -> b -> c -> a',
       '',
     ])
   })

@@ -145,8 +145,8 @@ describe('the verdict about another build', () => {
   it('counts the runs in which a field of a call differs', () => {
     const trials = [trial('differs', SETTLE, SETTLE), trial('differs', SETTLE), trial('parts', LOOK)]
     expect(verdictOf(trials).kinds).toEqual([
-      { what: 'write settle: another children[].phase', jobs: 2 },
-      { what: 'look observeWidget: only the other build does it', jobs: 1 },
+      { what: 'write settle: different children[].phase', jobs: 2 },
+      { what: 'look observeWidget: only in the other build', jobs: 1 },
     ])
   })
 
@@ -156,26 +156,26 @@ describe('the verdict about another build', () => {
       ['a note'],
       plainPaint,
     )
-    expect(text).toBe(`3 runs replayed with both builds
-     1 the same
-     1 other decisions or calls
-     1 the other build cannot go on with
-note a note
+    expect(text).toBe(`2 of 3 runs replayed with both builds differ
+     1 without a difference
+     1 with different decisions or calls
+     1 that the other build cannot continue
+note: a note
 
-in how many runs what differs
-     1 write settle: another children[].phase
-     1 look observeWidget: only the other build does it
+Differences, with the number of runs:
+     1 write settle: different children[].phase
+     1 look observeWidget: only in the other build
 
 widget default/one: differs
   w
   pass 1  write     settle of Widget default/one
     children[0].phase: Done -> Failed
-    wrote then: patchStatus Widget/default/one
+    the run wrote: patchStatus Widget/default/one
 
-widget default/one: parts
+widget default/one: cannot continue
   w
-  pass 1  look      observeWidget of Widget default/one: only the other build does it
-  there the other build stops: another marker
+  pass 1  look      observeWidget of Widget default/one: only in the other build
+  the other build stops here: another marker
 `)
   })
 })

@@ -30,18 +30,19 @@ const WRITE = {
   finished_at: '2026-01-01T00:00:00.004Z',
 }
 
+const EXACT = { format: (at: Date) => at.toISOString(), isWide: true }
+
 describe('the passes of a run', () => {
   const rows = jobRows({ job: null, writes: [WRITE, { ...WRITE, run_id: 'other' }], events: [EVENT], cut: [] })
-  const passes = passesOf(course(), rows, 'r')
+  const CONTEXT = { rows, runIDsDuring: () => ['r'], times: EXACT }
+  const passes = passesOf(course(), CONTEXT)
 
   it('show what woke each of them', () => {
     expect(passes.map(({ wokenBy }) => wokenBy)).toEqual([
-      ['the job begins: first seen'],
-      [
-        "event 7 of the journal: Part default/p MODIFIED, version 12, phase Ready, by somebody beside Pawl's runs, seen 2026-01-01T00:00:00.000Z",
-      ],
-      ['its own due time'],
-      ['what went on beside the passes has ended'],
+      ['the start of the job: first seen'],
+      ['Part default/p (event 7, version 12) changed by another client at 2026-01-01T00:00:00.000Z, phase Ready'],
+      ["the run's due time"],
+      ['the end of a background activity'],
     ])
   })
 
@@ -51,10 +52,10 @@ describe('the passes of a run', () => {
         ? { ...entry, result: { result: 'settled', woken: true, wokenBy: [7, 9] } }
         : entry,
     )
-    expect(passesOf(entries, rows, 'r')[1]?.wokenBy).toEqual([
-      expect.stringMatching(/^event 7 of the journal: Part default\/p MODIFIED, .*, while the pass before went on$/),
-      'event 9 of the journal, while the pass before went on',
-      expect.stringMatching(/^event 7 of the journal: Part .*Z$/),
+    expect(passesOf(entries, CONTEXT)[1]?.wokenBy).toEqual([
+      expect.stringMatching(/^Part default\/p \(event 7, .*, during the previous pass$/),
+      'event 9 of the journal, during the previous pass',
+      expect.stringMatching(/^Part .*Z, phase Ready$/),
     ])
   })
 
@@ -88,7 +89,7 @@ describe('the passes of a run', () => {
 describe('the state of a job', () => {
   it.each([
     ['its result', [{ told: 'ended', result: 'Succeeded' }], [], 'Succeeded'],
-    ['that it goes on', [], [], 'goes on'],
+    ['that it is unfinished', [], [], 'unfinished'],
     [
       'that somebody ended its run',
       [],

@@ -3,6 +3,7 @@
 import { done, type Fault, joinOutcomes, type Outcome } from '../../plan/outcome.ts'
 import { runStep, type Runtime } from '../../plan/step.ts'
 import type { JobPass, JobPlan, JobState } from './job.ts'
+import type { GroupKind } from '../../kind/group-kind.ts'
 import type { By, Subject } from '../subject.ts'
 
 export interface DryRunRequest {
@@ -15,7 +16,7 @@ export interface DryRunRequest {
 }
 
 /** A child that the job runs itself: it gets no own job. */
-export interface DryRunItem {
+export interface DryRunItem extends GroupKind {
   readonly name: string
   /** The name that siblings use for it. */
   readonly item: string

@@ -6,6 +6,7 @@ import { type DeclaredWrite, type WrittenKind, writtenKinds } from './declared-w
 import type { JsonObject, LevelPass } from './level-pass.ts'
 import { groupKindOf, isSameGroupKind, isWithoutNamespace, kubernetesPlural } from '../../kind/group-kind.ts'
 import { checkSettings, type LevelSettings } from './level-settings.ts'
+import type { ExplainStatus } from '../explain-status.ts'
 import type { OwnActivities } from './own-activities.ts'
 import type { Path, Projection } from '../../kind/projection.ts'
 import type { StateQuery } from './query.ts'
@@ -73,6 +74,8 @@ export interface LevelDefinition<State, Target> {
   readonly eventSource?: string
   /** Concurrency, task queue and retries. Default: shared with all controllers. */
   readonly settings?: LevelSettings
+  /** What the status means, for `pawl why`, `get` and `trace`, which use it for controllers of wings. Pure. Default: `status.message`. */
+  readonly explain?: ExplainStatus
 }
 
 /** An object with known apiVersion, kind and metadata; other fields may be missing. */
@@ -102,6 +105,7 @@ export interface LevelController<State = unknown, Target = unknown> {
   readonly writes: readonly WrittenKind[]
   readonly eventSource: string | undefined
   readonly settings: LevelSettings | undefined
+  readonly explain?: ExplainStatus | undefined
 }
 
 const NAME = /^[a-z][A-Za-z0-9]{0,62}$/
@@ -146,6 +150,7 @@ export function defineLevel<State, Target>(definition: LevelDefinition<State, Ta
     activities: definition.activities,
     eventSource: definition.eventSource,
     settings: definition.settings,
+    explain: definition.explain,
   }
   for (const query of Object.values<StateQuery>(queries)) resourceOf(controller, query.kind)
   controller.writes.forEach((write) => checkPlace(controller, write))

@@ -1,0 +1,152 @@
+// The next useful command after `pawl why`, `get` and `trace`, with the flags that the user needs again.
+
+import { join } from 'node:path'
+
+import type { ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
+import { ownerReferenceOf, textAt } from '../../../workflows/kit/index.ts'
+import { isLevelKind, ownFinalizer, partitionsOf, steeringOf } from './explain-status.ts'
+import { hasFailed, isOpen, type JobNode } from './job-tree.ts'
+import type { LiveStatus } from '../live-status.ts'
+import type { JournalFlags } from './open-journal.ts'
+import { suggestedCommand } from '../suggestion.ts'
+import { isNeverRequested } from './root-cause.ts'
+import { deletionIn } from './format.ts'
+
+interface NextStepInput {
+  /** From the object to the root cause. */
+  readonly path: readonly JobNode[]
+  readonly status: LiveStatus | undefined
+  /** The object as the user wrote it. */
+  readonly words: readonly string[]
+  readonly flags: JournalFlags
+}
+
+/** One line, such as `next: pawl trace inst/shop -w`. */
+export function nextStep({ path, status, words, flags }: NextStepInput): string {
+  return `next: ${stepOf({ path, status, words, flags })}`
+}
+
+function stepOf({ path, status, words, flags }: NextStepInput): string {
+  const [subject] = path
+  const cause = path.at(-1)
+  if (subject === undefined || cause === undefined) return suggestedCommand(`get${queryFlags(flags)}`)
+  const [pod] = status?.pods ?? []
+  if (pod !== undefined) return podStep(pod, flags)
+  const name = wordsText(words)
+  return problemStep(subject, cause, { name, flags }) ?? progressStep(subject, { name, flags })
+}
+
+interface Wanted {
+  readonly name: string
+  readonly flags: JournalFlags
+}
+
+/** For a problem that a user must solve. */
+function problemStep({ object, job }: JobNode, cause: JobNode, { name, flags }: Wanted): string | undefined {
+  if (hasForeignFinalizer(cause.object)) return suggestedCommand(`delete ${name}${steerFlags(flags)}`)
+  if (hasFailed(cause)) return `fix the cause, then ${jobStep(object, name, flags)}`
+  if (isUnknownType(cause))
+    return `correct the type or start its deployer; to end the wait: ${suggestedCommand(`interrupt ${name}${steerFlags(flags)}`)}`
+  return isNeverRequested(object, job) && !isLevelKind(object) ? jobStep(object, name, flags) : undefined
+}
+
+function progressStep(subject: JobNode, { name, flags }: Wanted): string {
+  const { object } = subject
+  if (isLevelKind(object)) return eventsStep(object, flags)
+  const isInProgress = isOpen(subject) || deletionIn(object.projection) !== undefined
+  return suggestedCommand(
+    `${isInProgress ? 'trace' : 'history'} ${name}${isInProgress ? ' -w' : ''}${queryFlags(flags)}`,
+  )
+}
+
+function wordsText(words: readonly string[]): string {
+  return words.join(words.length === 2 ? '/' : ' ')
+}
+
+/** The last line of `pawl trace`. */
+export function nextAfterTrace(tree: JobNode, words: readonly string[], flags: JournalFlags): string {
+  const name = wordsText(words)
+  if (isNeverRequested(tree.object, tree.job) && steeringOf(tree.object)?.reconcile !== undefined)
+    return `next: ${jobStep(tree.object, name, flags)}`
+  const command = hasFailed(tree) || isOpen(tree) ? 'why' : 'history'
+  return `next: ${suggestedCommand(`${command} ${name}${queryFlags(flags)}`)}`
+}
+
+/** The line below `pawl get`. @param object the first one that is not ready. */
+export function nextAfterGet({ kind, namespace, name }: ObjectRecord, flags: JournalFlags): string {
+  const { allNamespaces } = flags as { readonly allNamespaces?: boolean }
+  const place = allNamespaces === true ? { ...flags, namespace } : flags
+  return `next: ${suggestedCommand(`why ${kind.toLowerCase()}/${name}${queryFlags(place)}`)}`
+}
+
+function podStep({ pod: { namespace, name }, hasCrashed }: LiveStatus['pods'][number], flags: JournalFlags): string {
+  const place = kubectlFlags(flags, namespace)
+  return hasCrashed ? `kubectl logs ${name} --previous${place}` : `kubectl describe pod ${name}${place}`
+}
+
+function eventsStep({ kind, namespace, name }: ObjectRecord, flags: JournalFlags): string {
+  return `kubectl events --for ${kind.toLowerCase()}/${name}${kubectlFlags(flags, namespace)}`
+}
+
+/** A root gets a job of its own; an item is retried alone. */
+function jobStep(object: ObjectRecord, name: string, flags: JournalFlags): string {
+  const steering = steeringOf(object)
+  const isRoot = ownerReferenceOf(object.projection) === undefined
+  if (isRoot && steering?.reconcile !== undefined) return suggestedCommand(`reconcile ${name}${steerFlags(flags)}`)
+  if (steering?.retry !== undefined) return suggestedCommand(`retry ${name}${steerFlags(flags)}`)
+  return suggestedCommand(`graph ${name}${queryFlags(flags)}`)
+}
+
+function hasForeignFinalizer(object: ObjectRecord): boolean {
+  const finalizers = object.deleted ? [] : (deletionIn(object.projection)?.finalizers ?? [])
+  return finalizers.some((finalizer) => finalizer !== ownFinalizer(object))
+}
+
+function isUnknownType({ object, job }: JobNode): boolean {
+  const partitions = partitionsOf(object)
+  const type = partitions && textAt(object.projection, partitions.path)
+  return job === undefined && type !== undefined && partitions?.names.includes(type) === false
+}
+
+/** The flags of commands that query the journal. */
+export function queryFlags(flags: JournalFlags): string {
+  const { databaseUrl, apiUrl, apiService, cluster } = flags
+  return [
+    steerFlags(flags),
+    flagText('--database-url', databaseUrl && withoutPassword(databaseUrl)),
+    flagText('--api-url', apiUrl),
+    flagText('--api-service', apiService),
+    flagText('--cluster', cluster === 'local' ? undefined : cluster),
+  ].join('')
+}
+
+/** The flags of commands that change objects. */
+function steerFlags({ namespace, context, kubeconfig, dataDir }: JournalFlags): string {
+  return [
+    flagText('-n', namespace),
+    flagText('--context', context),
+    flagText('--kubeconfig', kubeconfig),
+    flagText('--data-dir', dataDir),
+  ].join('')
+}
+
+function kubectlFlags({ context, kubeconfig, dataDir }: JournalFlags, namespace: string): string {
+  return [
+    flagText('-n', namespace),
+    flagText('--context', context),
+    flagText('--kubeconfig', kubeconfig ?? (dataDir && join(dataDir, 'kubeconfig'))),
+  ].join('')
+}
+
+function flagText(flag: string, value: string | undefined): string {
+  if (value === undefined || value === '') return ''
+  return ` ${flag} ${/^[\w./:@%+=,-]+$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`}`
+}
+
+/** Terminals and logs keep what they show. */
+function withoutPassword(databaseUrl: string): string {
+  const url = URL.parse(databaseUrl)
+  if (url === null || url.password === '') return databaseUrl
+  url.password = 'PASSWORD'
+  return url.href
+}

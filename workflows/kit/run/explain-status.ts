@@ -1,0 +1,23 @@
+// What a kind tells users about the state of an object beyond its phase: for the commands `pawl why`, `get` and `trace`.
+
+/** The explanation of an object's status; the object may be a projection, so every field may be missing. */
+export interface StatusExplanation {
+  /** The phase of a kind without `status.phase`. */
+  readonly phase?: string
+  /** What the object waits for, or why it failed: one clause without a full stop. */
+  readonly summary?: string
+  /** Objects that it deployed; their pods may have the reason. */
+  readonly deployed?: readonly DeployedObject[]
+}
+
+/** An object on the cluster of a deployment. The uid tells whether a cluster has this object. */
+export interface DeployedObject {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+  readonly uid: string
+}
+
+/** Pure. Takes the live object or its projection. */
+export type ExplainStatus = (object: object) => StatusExplanation
