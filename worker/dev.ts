@@ -2,7 +2,8 @@
 //
 //   S1. A lock file allows one supervisor per data folder, so two starts never share a database.
 //   S2. `state.json` exists only while all servers are ready.
-//   S3. An ephemeral folder is removed at the end; a folder that contains other files is refused.
+//   S3. An ephemeral folder is removed at the end; after a failure its logs stay. A folder that contains other files is refused.
+//   S4. A server or a process of Pawl that ends by itself is started again (dev/group.ts).
 
 import { mkdir, mkdtemp, readdir, symlink, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -17,12 +18,18 @@ import { type PawlParts, startPawl } from './dev/pawl-parts.ts'
 import { type Part, PartDiedError } from './dev/part.ts'
 import type { Ports } from './dev/ports.ts'
 import { identify } from './dev/process-identity.ts'
-import { aborted, failed, startServers, type ServerOptions, type Servers, type TemporalStore } from './dev/servers.ts'
+import {
+  aborted,
+  EPHEMERAL_MARK,
+  failed,
+  startServers,
+  type ServerOptions,
+  type Servers,
+  type TemporalStore,
+} from './dev/servers.ts'
 import { type CodeWatch, watchCode } from './dev/watch-code.ts'
 import { controllerFiles } from './server/load-controllers.ts'
 import { removeState, writeState, type DevState, type PartState } from './dev/state.ts'
-
-const EPHEMERAL_MARK = '.pawl-ephemeral'
 
 export interface DevOptions {
   readonly config: Config
@@ -49,8 +56,8 @@ export interface DevOptions {
 export interface Dev {
   readonly state: DevState
   readonly servers: Servers
-  /** Stops everything; can be called again. */
-  readonly stop: () => Promise<void>
+  /** Stops everything; can be called again. @param how `failed`: keeps the logs of an ephemeral folder. */
+  readonly stop: (how?: 'failed') => Promise<void>
 }
 
 /**
@@ -65,11 +72,20 @@ export async function startDev(options: DevOptions): Promise<Dev> {
   const dataDir = await prepareFolder(options)
   const release = await lockFolder(dataDir)
   try {
-    const servers = await startServers({ ...options, dataDir })
-    const { watched, ...set } = await completeSet(servers, { ...options, dataDir })
-    const stop = async () => {
+    let set: Awaited<ReturnType<typeof completeSet>> | undefined
+    let written = Promise.resolve()
+    const writeCurrent = async () => {
+      // S2
+      if (set !== undefined) await writeState(describe(set.servers, { ...options, dataDir }))
+    }
+    // Several servers may restart at the same time; the file is written by one at a time.
+    const restarts = { progress: options.progress, onRestart: () => (written = written.then(writeCurrent)) }
+    const servers = await startServers({ ...options, dataDir, restarts })
+    set = await completeSet(servers, { ...options, dataDir })
+    const { watched } = set
+    const stop = async (how?: 'failed') => {
       watched?.close()
-      await stopSet(servers, dataDir, release)
+      await stopSet(servers, dataDir, { release, how })
     }
     return { ...set, stop }
   } catch (error) {
@@ -106,7 +122,7 @@ async function completeSet(
     await writeState(state)
     return { state, servers, ...(watch && { watched: await restartOnChange(parts, servers, options) }) }
   } catch (error) {
-    await servers.stop()
+    await servers.stop(signal?.aborted === true ? undefined : 'failed')
     await pawl.catch(() => undefined)
     throw error
   }
@@ -132,9 +148,13 @@ async function restartOnChange(
   })
 }
 
-async function stopSet(servers: Servers, dataDir: string, release: () => Promise<void>): Promise<void> {
+async function stopSet(
+  servers: Servers,
+  dataDir: string,
+  { release, how }: { readonly release: () => Promise<void>; readonly how: 'failed' | undefined },
+): Promise<void> {
   await removeState(dataDir)
-  await servers.stop()
+  await servers.stop(how)
   await release()
 }
 

@@ -144,8 +144,13 @@ async function createWorkers(frame: ProcessContext, resources: Resources): Promi
   }
   return await Promise.all(
     settings.taskQueues.map((taskQueue) =>
-      createWorker({ ...options, taskQueue }, stuckRuns.onNondeterminism, (runID) =>
-        frame.log.debug({ runID }, 'a run was evicted from the cache'),
+      createWorker(
+        { ...options, taskQueue },
+        {
+          onNondeterminism: stuckRuns.onNondeterminism,
+          onEndlessCode: stuckRuns.onEndlessCode,
+          onEviction: (runID) => frame.log.debug({ runID }, 'a run was evicted from the cache'),
+        },
       ),
     ),
   )

@@ -2,6 +2,7 @@
 // Pure.
 
 import {
+  bugReportIn,
   type ErrorReport,
   ownerReferenceOf,
   type TargetView,
@@ -38,6 +39,7 @@ export function targetView(object: KubeObject): TargetView {
     jobIDFinished: status.jobIDFinished,
     observedGeneration: status.observedGeneration ?? 0,
     lastError: lastError && { operation: lastError.operation, reason: lastError.reason, message: lastError.message },
+    ...(bugReportIn(status) !== undefined && { reportsBug: true }),
   }
 }
 

@@ -93,7 +93,7 @@ export async function writeDataObjects(
 // Names are often hashes, and a failed create has no object, so the message includes the key.
 function titleOf({ input, one }: PlannedWrite): string {
   const key = one.labels[KEY_LABEL] ?? ''
-  return `${input.watched.kind} ${one.name}${key === '' || key === one.name ? '' : ` (${JSON.stringify(key)})`}`
+  return `${input.watched.kind} "${one.name}"${key === '' || key === one.name ? '' : ` (${JSON.stringify(key)})`}`
 }
 
 function withTitle(writing: PlannedWrite, error: KubeError): Error {
@@ -117,7 +117,7 @@ async function plan(deps: LandscaperDeps, input: WriteDataInput, one: DataToWrit
     return [{ verb: 'create', ...target, body, isOurs }]
   }
   if (existing.metadata.deletionTimestamp !== undefined) {
-    const message = `${watched.kind} ${one.name} is being deleted; it is written when it is gone`
+    const message = `${watched.kind} "${one.name}" is being deleted; Pawl writes it again after its deletion`
     throw retryableFailure('BeingDeleted', message)
   }
   if (!(await mayAdopt(deps, input, existing))) throw ownershipConflict(deps, { input, one }, existing)
@@ -247,12 +247,12 @@ function ownershipConflict(
 ) {
   const { owner, takenCode, condition } = writing.input
   const other = producerOf(existing)
-  const somebody = strictTenancy ? 'nobody' : 'somebody else'
-  const whose = other === undefined ? somebody : `${other.kind} ${other.name}`
-  const expected = `${owner.kind} ${owner.name}`
+  const somebody = strictTenancy ? 'no owner' : 'another owner'
+  const whose = other === undefined ? somebody : `owner ${other.kind} "${other.name}"`
+  const expected = `${owner.kind} "${owner.name}"`
   return finalFailure(
     takenCode ?? 'ExportConflict',
-    `${titleOf(writing)} belongs to ${whose}; expected ${strictTenancy ? `${expected}, because of --strict-tenancy` : `no owner or ${expected}`}`,
+    `${titleOf(writing)}: found ${whose}; expected ${strictTenancy ? `${expected}, because of --strict-tenancy` : `no owner or ${expected}`}; rename the import or export, or delete the object`,
     condition,
   )
 }

@@ -7,4 +7,5 @@ export {
   MAX_ITEMS as MOST_ITEMS,
   ownerNameProblem,
   shownName,
+  shownNames,
 } from '../../workflows/landscaper/item-rules.ts'

@@ -1,6 +1,6 @@
 // Texts for users about a run whose workflow task fails: the bug with its place in the source, or why the run is restarted.
 
-import type { ErrorReport, ReportedBug } from '../../workflows/kit/index.ts'
+import { bugPrefix, type ErrorReport, type ReportedBug, type Subject } from '../../workflows/kit/index.ts'
 
 /** Paths of the engine, of Node and of packages, which are not the author's code. Paths outside of the workflow sandbox are URLs. */
 const ENGINE_PATHS = /node_modules|^node:|^file:|\/workflows\/kit\//
@@ -17,17 +17,33 @@ export function thrownAt(stack: string, folder: string): string | undefined {
   return place?.startsWith(`${folder}/`) === true ? place.slice(folder.length + 1) : place
 }
 
+/** A bug that the code cannot report by itself, because the SDK has stopped it. */
+export function endlessBug(subject: Subject, jobID: string): ReportedBug {
+  const message = 'the code ran for more than 5 s without waiting; shorten its loops, or read fewer objects'
+  return { subject, jobID, isReplaying: false, name: 'RangeError', message, stack: '' }
+}
+
 /** Errors of the language. Their messages may name a field but quote no values. */
 const SAFE_ERRORS = new Set(['TypeError', 'ReferenceError', 'RangeError'])
 // The same limit as for the faults of a pass.
 const MAX_MESSAGE = 2000
 
 /** The report of a bug for the object and the journal. In job mode it contains no message that could quote an object. */
-export function bugReport({ name, message, stack, jobID }: ReportedBug, folder: string): ErrorReport {
+export function bugReport(
+  { name, message, stack, step, jobID, subject }: ReportedBug,
+  controller: string,
+  folder: string,
+): ErrorReport {
   const said = jobID === '' || SAFE_ERRORS.has(name) ? `${name}: ${message}` : name
   const place = thrownAt(stack, folder)
-  const text = `${said.slice(0, MAX_MESSAGE)}${place === undefined ? '' : ` (${place})`}`
-  return { operation: 'Reconcile', reason: 'Bug', message: text }
+  const where = `${bugPrefix(controller)}${step === undefined ? '' : `step "${step}": `}`
+  const text = `${where}${said.slice(0, MAX_MESSAGE)}${place === undefined ? '' : ` (${place})`}`
+  return { operation: 'Reconcile', reason: 'Bug', message: `${text}; ${remedy(subject)}` }
+}
+
+function remedy({ kind, namespace, name }: Subject): string {
+  const object = `${kind.toLowerCase()}/${name}${namespace === '' ? '' : ` -n ${namespace}`}`
+  return `fix the code and restart the worker ("pawl why ${object}" shows whether passes continue)`
 }
 
 /**

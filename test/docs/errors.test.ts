@@ -63,7 +63,9 @@ const areas = (await readdir(REFERENCE)).filter((name) => /^errors-.*\.md$/.test
 const pages = await Promise.all(areas.map(async (name) => await readFile(`${REFERENCE}/${name}`, 'utf8')))
 const explained = pages.flatMap(firstColumn)
 const produced = await codesBelow(ROOT, ['workflows', 'activities', 'worker/reconciler'])
-const answers = new Set(firstColumn(section(pages[areas.indexOf('errors-engine.md')] ?? '', '## Answers of the API server')))
+const answers = new Set(
+  firstColumn(section(pages[areas.indexOf('errors-engine.md')] ?? '', '## Answers of the API server')),
+)
 const conditions = firstColumn(section(await readFile(`${REFERENCE}/conditions.md`, 'utf8'), '## Reasons'))
 const codes = firstColumn(section(index, '## Codes'))
 

@@ -64,7 +64,7 @@ describe('docs/reference/kit-plans.md', () => {
   const outcomes = rows(section(guide, '## Outcomes'))
 
   it('has every combinator and leaf, and none that is not there', () => {
-    const otherExports = ['runStep', 'checkedPlan', 'leaves', 'lastAction', 'lastStep', 'hooksOf']
+    const otherExports = ['runStep', 'throwingStep', 'checkedPlan', 'leaves', 'lastAction', 'lastStep', 'hooksOf']
     const expected = [...Object.keys(combine), ...Object.keys(step).filter((name) => !otherExports.includes(name))]
     expect(names(steps)).toEqual(expected.sort())
     expect(names([...steps, ...outcomes]).filter((name) => !(name in kit))).toEqual([])

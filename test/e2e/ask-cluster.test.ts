@@ -83,9 +83,9 @@ it('pawl get shows which of 50 Installations are not ready', async () => {
 it('pawl why shows why Installations are not ready', async () => {
   const item = await shown('why', 'inst/shop')
   expect(item.stdout).toMatch(
-    /^Installation ask-cluster\/shop is Failed: DeployItem ask-cluster\/shop-app-\w+: the configuration asks for phase Failed\.\n/,
+    /^Installation ask-cluster\/shop is Failed: DeployItem ask-cluster\/shop-app-\w+: the configuration requests phase Failed\.\n/,
   )
-  expect((await shown('why', 'inst/billing')).stdout).toContain('found no DataObject ask-cluster/sizes')
+  expect((await shown('why', 'inst/billing')).stdout).toContain('DataObject "ask-cluster/sizes" does not exist')
   expect((await shown('why', 'inst/search')).stdout).toMatch(
     /^Installation \S+ is Progressing: DeployItem ask-cluster\/search-index-\w+: spec.type: no deployer has picked up type "example.org\/theirs"; expected \S+ or \S+\/mock\.\n/,
   )
@@ -106,8 +106,8 @@ it('pawl trace, graph and why follow the jobs of a tree to the item that failed'
   const [, item = ''] = /DeployItem ask-cluster\/(part-\S+) +Failed/.exec(tree) ?? []
   const why = (await asked('why', 'di', item)).stdout
   expect(why).toMatch(/ field manager \S+ created Installation ask-cluster\/tree: .*operation": reconcile/)
-  expect(why).toContain(`DeployItem ask-cluster/${item} is Failed: the configuration asks for phase Failed.\n`)
-  const told = /^Installation ask-cluster\/tree is Failed: DeployItem ask-cluster\/part-.*asks for phase Failed\.\n/
+  expect(why).toContain(`DeployItem ask-cluster/${item} is Failed: the configuration requests phase Failed.\n`)
+  const told = /^Installation ask-cluster\/tree is Failed: DeployItem ask-cluster\/part-.*requests phase Failed\.\n/
   expect((await asked('why', 'inst/tree')).stdout).toMatch(told)
   expect((await asked('graph', 'inst/tree')).stdout).toMatch(/^[├└]─ Installation ask-cluster\/part-\w+ {2}Failed/m)
 

@@ -109,8 +109,8 @@ const wrong = (...says: ExpectedFailure['says']): ExpectedFailure => ({ reason: 
 const unfit = (...says: ExpectedFailure['says']): ExpectedFailure => ({ reason: 'InvalidDeployItems', says })
 
 const EXECUTIONS: readonly (readonly [string, object, ExpectedFailure])[] = [
-  ['a name that is no label', plain({ name: 'A b' }), unfit('deploy item A b: name: found other characters')],
-  ['a target without a name', plain({ target: { name: '' } }), unfit('deploy item a: target: found no name in it')],
+  ['a name that is no label', plain({ name: 'A b' }), unfit('deploy item "A b": name: found invalid characters')],
+  ['a target without a name', plain({ target: { name: '' } }), unfit('deploy item "a": target.name: found nothing')],
   [
     'many mistakes',
     plain(...Array.from({ length: 200 }, (_, n) => ({ name: `a ${n}` }))),
@@ -263,9 +263,9 @@ const EXPORTS: readonly (readonly [string, object | string | undefined, Expected
   [
     'that is in another namespace',
     { name: 'kubeconfigs', namespace: 'kube-system' },
-    wrong('deploy item a: status.exportRef names namespace kube-system; expected bad-input'),
+    wrong('deploy item "a": status.exportRef.namespace: found "kube-system"; expected "bad-input"'),
   ],
-  ['that is not there', undefined, wrong('deploy item a: status.exportRef names secret bad-input/', 'there is none')],
+  ['that is not there', undefined, wrong('deploy item "a": status.exportRef: Secret "bad-input/', 'does not exist')],
   ['that is no YAML', '[1', wrong('key config of secret', 'is not a YAML map')],
   ['that is a bomb of aliases', BOMB, wrong('key config of secret', 'is not a YAML map')],
 ]

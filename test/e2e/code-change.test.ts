@@ -13,6 +13,7 @@ import { CONFIG_MAPS, objectsOf } from '../support/level/objects.ts'
 import { byForm } from '../support/matrix/form.ts'
 import { administrators } from '../support/rights/accounts.ts'
 import { useStage } from '../support/pawl/stage.ts'
+import type { Condition } from '../../workflows/kit/index.ts'
 
 const moduleOf = (name: string) => new URL(`../support/code-changes/${name}.ts`, import.meta.url).pathname
 const stage = useStage('code-change', () =>
@@ -88,8 +89,23 @@ describe('a bug in an action', () => {
     const tries = await restarts()
     for (const name of ROVERS)
       await expect.poll(() => warnings(name, 'Bug'), A_MINUTE).toEqual([expect.stringContaining(message)])
-    // The same code is not retried.
+    // The same code is not retried: neither for its report in the status, nor otherwise.
     expect(await restarts()).toEqual(tries)
+  })
+
+  it('is reported as the condition Ready, once', async () => {
+    const report = {
+      status: 'False',
+      reason: 'Bug',
+      message: expect.stringContaining('step "callByName": TypeError') as string,
+    }
+    for (const name of ROVERS) await expect.poll(() => ready(name), A_MINUTE).toMatchObject(report)
+    const writes = (object: object | undefined) => (object as Rover | undefined)?.metadata.resourceVersion
+    const version = writes(await objects.get(roverKind, 'rover-2'))
+    const failures = () => stage.pawl.log('after').split('"error":{"type":"TypeError"').length
+    const before = failures()
+    await expect.poll(failures, A_MINUTE).toBeGreaterThan(before)
+    expect(writes(await objects.get(roverKind, 'rover-2'))).toBe(version)
   })
 
   it('ends for one object when an edit of this object avoids it', async () => {
@@ -107,9 +123,21 @@ describe('a bug in an action', () => {
     await stage.pawl.kill('after', 'SIGTERM')
     for (const name of ROVERS) await expect.poll(() => codeOf(name, 'buggy'), A_MINUTE).toBe('better')
     for (const name of ROVERS) await expect.poll(() => buggy(name)).toMatchObject({ last_error: null })
+    // No plan sets the condition, so the first pass of the fixed code removes it.
+    for (const name of ROVERS) await expect.poll(() => ready(name)).toBeUndefined()
     await expect.poll(notes, A_MINUTE).toEqual([])
   })
 })
+
+interface Rover {
+  readonly metadata: { readonly resourceVersion: string }
+  readonly status?: { readonly conditions?: readonly Condition[] }
+}
+
+async function ready(rover: string): Promise<Condition | undefined> {
+  const object = (await objects.get(roverKind, rover)) as Rover | undefined
+  return object?.status?.conditions?.find(({ type }) => type === 'Ready')
+}
 
 async function startWorker(code: string): Promise<void> {
   await stage.pawl.startWorker(code, undefined, ['--controllers', moduleOf(code)])

@@ -102,7 +102,7 @@ describe.concurrent('an installation of a component', () => {
     const { lastError } = (await cluster.waitUntilFinished('replaced', status?.jobID)).status ?? {}
     expect(lastError).toMatchObject({
       reason: 'ComponentVersionOverwritesNotFound',
-      message: `componentVersionOverwrites of context replacing names components/newer; there is none`,
+      message: `Context "components/replacing": componentVersionOverwrites: ComponentVersionOverwrites "components/newer" does not exist; create it or remove the name`,
     })
   })
 
@@ -149,7 +149,7 @@ describe.concurrent('an installation of a component', () => {
     expect(refused?.status?.lastError).toMatchObject({
       reason: 'UntrustedContent',
       message: expect.stringContaining(
-        `resource blueprint of component ${DB}:2.0.0: found content of the digest`,
+        `resource "blueprint" of component "${DB}:2.0.0:" found content of the digest`,
       ) as string,
     })
     registry.write({

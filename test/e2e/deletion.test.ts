@@ -119,7 +119,7 @@ describe.concurrent('an item that was removed from the blueprint', () => {
     expect(failed.status).toMatchObject({ phase: 'Failed' })
     expect((await cluster.get('executions', 'sticky'))?.status?.lastError).toMatchObject({
       reason: 'OrphanedDeployItems',
-      message: 'orphaned deploy items could not be uninstalled: item',
+      message: 'Pawl could not uninstall the orphaned deploy items item',
     })
 
     deployer.uninstall = () => 'done'

@@ -80,7 +80,7 @@ describe.concurrent('an item of a type without a deployer', () => {
           status: 'False',
           reason: 'WaitingForDeployers',
           message:
-            'items whose deployers are not part of Pawl: alone (example.org/nobody); each waits for a deployer of its type',
+            'items whose deployers are not part of Pawl: alone (example.org/nobody); each item waits for the deployer of its type',
         },
       ],
     })

@@ -38,7 +38,7 @@ describe.concurrent('an execution whose spec is edited while it runs', () => {
     expect(failed.status).toMatchObject({ phase: 'Failed' })
     expect((await cluster.get('executions', 'more'))?.status?.lastError).toMatchObject({
       reason: 'DeployItemsFailed',
-      message: 'has failed or missing deploy items: new',
+      message: 'deploy item "new" failed',
     })
 
     await cluster.trigger('more')
@@ -128,7 +128,7 @@ describe.concurrent('an execution whose job a user has ended', () => {
     const failed = await cluster.waitUntilFinished('ended')
     expect(failed.status).toMatchObject({
       phase: 'Failed',
-      lastError: { message: 'execution ended is Progressing; expected Succeeded' },
+      lastError: { message: 'Execution "ended" is Progressing' },
     })
     // The running item ends before the next job starts.
     await cluster.finishItem(running, 'Succeeded')

@@ -68,7 +68,7 @@ describe.concurrent('an installation whose job is interrupted', () => {
       lastError: {
         reason: 'DeployItemsFailed',
         message: expect.stringMatching(
-          /^has failed or missing deploy items: slow, foreign, later; (.+: operation was interrupted(; )?){3}$/,
+          /^deploy items "slow", "foreign", "later" failed: (".+": operation was interrupted( \| )?){3}$/,
         ) as string,
       },
     })
@@ -331,7 +331,7 @@ describe.concurrent('a hosted item that a user deletes', () => {
     expect(failed.status).toMatchObject({ phase: 'Failed' })
     expect((await executionOf('item-deleted')).status?.lastError).toMatchObject({
       reason: 'DeployItemsFailed',
-      message: 'has failed or missing deploy items: slow',
+      message: 'deploy item "slow" failed',
     })
     expect(await cluster.phases('item-deleted')).toEqual({ after: undefined })
 

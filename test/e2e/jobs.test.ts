@@ -177,7 +177,7 @@ describe.concurrent('a job whose installation changes meanwhile', () => {
   })
 })
 
-const CAUSE = 'the configuration asks for phase Failed'
+const CAUSE = 'the configuration requests phase Failed'
 
 describe.concurrent('an execution with a failed item', () => {
   it('stays in Progressing until the running siblings have ended, and fails then', async () => {
@@ -206,7 +206,7 @@ describe.concurrent('an execution with a failed item', () => {
       lastError: {
         operation: 'handlePhaseProgressing',
         reason: 'DeployItemsFailed',
-        message: `has failed or missing deploy items: bad; bad: ${CAUSE}`,
+        message: `deploy item "bad" failed: ${CAUSE}`,
       },
     })
     expect(root.status).toMatchObject({
@@ -214,7 +214,7 @@ describe.concurrent('an execution with a failed item', () => {
       lastError: {
         operation: 'buildErrorIfFailedChild',
         reason: 'children failed',
-        message: `execution siblings is Failed; expected Succeeded: has failed or missing deploy items: bad; bad: ${CAUSE}`,
+        message: `Execution "siblings" failed: deploy item "bad" failed: ${CAUSE}`,
       },
     })
   })
@@ -336,7 +336,7 @@ describe.concurrent('the installation of the README', () => {
     expect(shop).toContain(from)
     const circle = await runManifest(shop.replace(from, to).replace('name: shop', 'name: circle'))
     expect(circle).toMatchObject({ phase: 'Failed' })
-    expect(circle.message).toBe('items could not be started because they depend on each other: app -> db -> app')
+    expect(circle.message).toBe('deploy items depend on each other: app -> db -> app; remove one of these dependencies')
     expect(readme).toContain(circle.message)
     await stage.cluster.delete('installations', 'circle')
     await stage.cluster.waitUntilGone('circle')

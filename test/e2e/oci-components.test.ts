@@ -127,7 +127,7 @@ describe.concurrent('an installation of a component in an OCI registry', () => {
       registryPullSecrets: [{ name: 'pull' }],
     })
     const refused = await finished('basic', { context: 'basic' })
-    expect(refused.status).toMatchObject(failed('RegistryDenied', 'with the credentials that it has for it (401)'))
+    expect(refused.status).toMatchObject(failed('RegistryDenied', 'with the configured credentials (401)'))
     const mended = Buffer.from(authsOf(registries.basic)).toString('base64')
     await cluster.kube.request('PATCH', '/api/v1/namespaces/oci-components/secrets/pull', {
       contentType: 'application/merge-patch+json',
@@ -140,7 +140,7 @@ describe.concurrent('an installation of a component in an OCI registry', () => {
     // What one may read is not kept for who may not.
     await putContext('nobody', { repositoryContext: repository(registries.basic) })
     const nobody = await finished('nobody', { context: 'nobody' })
-    expect(nobody.status).toMatchObject(failed('RegistryDenied', 'the registry refuses it without credentials (401)'))
+    expect(nobody.status).toMatchObject(failed('RegistryDenied', 'the registry denies access without credentials (401)'))
   })
 
   it('authenticates with a token over TLS by its OCM configuration, and fails with UntrustedServer without the certificate authority', async () => {

@@ -54,7 +54,7 @@ describe('pawl replay', { timeout: 300_000 }, () => {
     const items = await cluster.waitUntilItems('ill', ['slow'], (item) => item?.status?.phase === 'Progressing')
     await expect.poll(async () => (await replayOf('inst/ill')).passes.length, told).toBeGreaterThan(0)
     expect(await replayOf('inst/ill')).toMatchObject({ state: 'unfinished', notes: [] })
-    expect((await pawl('replay', 'inst/ill')).stdout).toContain('awaitChildren: stops: waiting for execution ill')
+    expect((await pawl('replay', 'inst/ill')).stdout).toContain('awaitChildren: stops: waiting for Execution "ill"')
     await pawl('journal', 'export', 'inst/ill', '--out', fileOf('open'))
 
     await cluster.finishItem(items.get('slow')!, 'Succeeded')

@@ -216,7 +216,7 @@ describe.concurrent('a root that imports data of another root', () => {
     const told = await until('w-app', (one) => conditionOf(one, WAITS) !== undefined)
     expect(conditionOf(told, WAITS)).toMatchObject({
       status: 'True',
-      message: 'waiting for siblings whose exports are imported: w-db',
+      message: 'waiting for siblings whose exports it imports: w-db',
     })
     await stage.cluster.waitUntilItems('w-db', ['hold'], (one) => one?.status?.phase === 'Progressing')
     expect((await stage.cluster.get('installations', 'w-app'))?.status).toMatchObject({ phase: 'Init' })

@@ -135,7 +135,7 @@ describe.concurrent('an installation with sub-installations', () => {
     expect(statusOf('after')).toMatchObject({ phase: 'Failed', lastError: { reason: 'NotCompletedDependents' } })
     expect(statusOf('beside')).toMatchObject({ phase: 'Succeeded' })
     for (const name of ['after', 'failing'])
-      expect(root.status?.lastError?.message).toContain(`installation ${subs.get(name)?.metadata.name} is Failed`)
+      expect(root.status?.lastError?.message).toContain(`Installation "${subs.get(name)?.metadata.name}" failed`)
   })
 })
 

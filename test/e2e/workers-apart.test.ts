@@ -64,7 +64,7 @@ describe('a job with items of two workers', () => {
     expect(first.status?.phase).toBe('Succeeded')
     expect(await cluster.phases('mixed')).toEqual({ a: 'Succeeded', b: 'Succeeded', c: 'Succeeded' })
     expect((await configMapOf('mixed'))?.['data']).toEqual({ data: 'first' })
-    expect(await missingDeployers('mixed')).toBe('no deployer is waited for')
+    expect(await missingDeployers('mixed')).toBe('the job waits for no deployer')
     await pawl.waitUntilSettled(first)
     await expectRuns(first, MIXED_RUNS)
 
@@ -95,7 +95,7 @@ describe('jobs while workers are missing', () => {
       await cluster.waitUntilItems(name, ['b'], (one) => one?.status?.jobID !== undefined)
       await untilFree(`${name}-`, 'deploy')
     }
-    const message = `items for workers that serve their types (--deployers): b (${MANIFEST_TYPE}); each waits for a deployer of its type`
+    const message = `items for workers that serve their types (--deployers): b (${MANIFEST_TYPE}); each item waits for the deployer of its type`
     await expect.poll(() => missingDeployers('missing'), { timeout: 30_000 }).toBe(message)
     expect(await cluster.phases('missing')).toEqual({ a: 'Succeeded', b: undefined, c: undefined })
     await cluster.patch('installations', 'stopped', { metadata: { annotations: { [OPERATION]: 'interrupt' } } })

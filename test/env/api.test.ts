@@ -113,7 +113,7 @@ describe('a tenant with a token', () => {
     const refused = await pawl(kubeconfigPath, 'doctor', '-o', 'json', '--api-url', 'https://localhost:1')
     expect(refused).toMatchObject({
       code: 1,
-      stdout: expect.stringContaining('expected a pawl api that takes') as unknown,
+      stdout: expect.stringContaining('check the address of pawl api and your token') as unknown,
     })
   })
 

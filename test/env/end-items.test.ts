@@ -199,8 +199,8 @@ describe('an item that waits for its deployer', () => {
         reason: 'PickupTimeout',
         codes: ['ERR_TIMEOUT'],
         message:
-          'deploy item late (item late): no deployer of type example.org/foreign has taken it up for 10s; ' +
-          "expected one within 2s, the worker's --pickup-timeout",
+          'spec.type: no deployer has started items of type "example.org/foreign" for 10s; start its deployer, ' +
+          'or use a type that Pawl deploys: landscaper.gardener.cloud/kubernetes-manifest, landscaper.gardener.cloud/mock',
       },
     })
   })

@@ -222,7 +222,7 @@ describe('an installation whose execution name is taken', () => {
   })
 
   it('waits for the existing execution with one subscription, also when the activity runs twice', async () => {
-    const reason = 'waiting for execution n/root of an earlier installation to be gone'
+    const reason = 'waiting for the deletion of Execution "n/root" of an earlier installation'
     expect(await apply()).toEqual({ result: 'waiting', reason })
     expect(await apply()).toEqual({ result: 'waiting', reason })
     const rows = deps.db.selectFrom('subscription').select(['uid', 'job_id', 'kind', 'namespace', 'name'])

@@ -113,9 +113,9 @@ describe('a manifest item with several classes of objects', () => {
       .step('install')
     expect(step).toMatchObject({ result: 'failed', error: { reason: 'SeveralFailures', isFinal: true } })
     const { message } = (step as { error: Error }).error
-    expect(message).toContain('Namespace manifest-classes-no: no role allows it')
+    expect(message).toContain('Namespace "manifest-classes-no": no role allows it')
     expect(message).toContain(`ConfigMap ${stage.namespace}/Canary Name: `)
-    expect(message).toContain('ConfigMap bare: metadata.namespace is absent')
+    expect(message).toContain('ConfigMap "bare": metadata.namespace: found nothing')
     expect(message).not.toContain('canary-value')
     expect(await stage.data('partly')).toEqual({ a: '1' })
   })

@@ -299,7 +299,7 @@ describe('an uninstall', () => {
     }
     await expect
       .poll(looks, { timeout: 45_000, interval: 200 })
-      .toMatch(/^Namespace manifest-removal-held is held by finalizer kubernetes: .*configmaps/)
+      .toMatch(/^Namespace "manifest-removal-held" is being deleted and has the finalizer kubernetes: .*configmaps/)
     await stage.patch(`${path}/inside`, { metadata: { finalizers: null } })
     await item.uninstall()
     expect(await isTerminating('inside')).toBe(false)

@@ -152,7 +152,7 @@ describe('a component in a registry', () => {
     const missing = await errorOf(resolve({ registry: `${open.url}/nothing` }))
     expect(missing).toEqual({
       code: 'ComponentNotFound',
-      message: `spec.componentDescriptor.ref: ${open.url}/nothing/component-descriptors/${NAME}:1.0.0: the registry has none`,
+      message: `spec.componentDescriptor.ref: ${open.url}/nothing/component-descriptors/${NAME}:1.0.0 does not exist in the registry`,
     })
   })
 })
@@ -163,7 +163,7 @@ describe('a registry', () => {
       errorOf(resolve({ registry, registries: opened({}, allow) }))
     expect(await ask(open.url)).toMatchObject({
       code: 'RegistryNotAllowed',
-      message: expect.stringContaining('is spoken to without TLS') as string,
+      message: expect.stringContaining('does not use TLS') as string,
     })
     const here = { code: 'RegistryNotAllowed', message: expect.stringContaining('a loopback address') as string }
     expect(await ask(`https://${open.host}`)).toMatchObject(here)

@@ -160,7 +160,7 @@ describe('pawl plan -f', () => {
     const text = await plan([shop(), ...maps])
     // All of it, although it is much.
     expect(text.stdout).toMatch(
-      /^Changes: \d+ new.*\n[^]*\n\nDurations are unknown without a journal; .*\nApply it: kubectl apply .*\n$/,
+      /^Changes: \d+ new.*\n[^]*\n\nDurations are unknown without a journal; .*\nnext: kubectl apply .*\n$/,
     )
     expect(text.code).toBe(3)
     expect(text.stdout).toContain('Installation plan-files/shop')
@@ -180,7 +180,7 @@ describe('pawl plan -f', () => {
     expect(code).toBe(1)
     const [good, bad] = ['good', 'bad'].map((name) => jobs.find((job) => job.name === name))
     expect(good).toMatchObject({ end: 'succeeds' })
-    expect(bad?.told).toContain('spec.imports.data[0] "size": found no DataObject plan-files/nowhere')
+    expect(bad?.told).toContain('spec.imports.data[0] "size": DataObject "plan-files/nowhere" does not exist; create it')
     const refused = await told([{ ...shop(), spec: { blueprint: 7 } }])
     expect(refused).toMatchObject({
       code: 1,

@@ -57,14 +57,14 @@ describe('the objects of an item', () => {
     expect(await look(objects)).toEqual({
       result: 'waiting',
       checkpoint,
-      waitingFor: 'Deployment readiness/web: it is not there',
+      waitingFor: 'Deployment "readiness/web": it does not exist',
       hasVanished: true,
     })
 
     const selector = { matchLabels: { app: 'web' } }
     const spec = { replicas: 2, selector, template: template({ 'no-such': 'node' }) }
     await create(`${APPS}/deployments`, { metadata: { name: 'web' }, spec })
-    const waitingFor = 'Deployment readiness/web: 0 of 2 replicas available'
+    const waitingFor = 'Deployment "readiness/web": 0 of 2 replicas available'
     await until(async () => JSON.stringify(await look(objects)).includes(waitingFor))
     expect(await look(objects, { disableDefault: true })).toEqual({ result: 'done' })
 
@@ -86,13 +86,13 @@ describe('custom readiness checks', () => {
     expect(await look([], checks)).toEqual({
       result: 'waiting',
       checkpoint,
-      waitingFor: 'check mine: ConfigMap readiness/phase: .data.phase is not there',
+      waitingFor: 'check "mine": ConfigMap "readiness/phase": .data.phase has no value',
     })
     await stage().patch(`${stage().core}/configmaps/phase`, { data: { phase: 'canary' } })
     expect(await look([], checks)).toEqual({
       result: 'waiting',
       checkpoint,
-      waitingFor: 'check mine: ConfigMap readiness/phase: .data.phase is not as required (operator in)',
+      waitingFor: 'check "mine": ConfigMap "readiness/phase": .data.phase does not satisfy operator "in"',
     })
     await stage().patch(`${stage().core}/configmaps/phase`, { data: { phase: 'Fine' } })
     expect(await look([], checks)).toEqual({ result: 'done' })
@@ -103,12 +103,12 @@ describe('custom readiness checks', () => {
     const labelSelector = { apiVersion: 'v1', kind: 'ConfigMap', matchLabels: labels }
     const checks = check({ labelSelector, requirements: phase('Done') })
     expect(await look([], checks)).toMatchObject({
-      waitingFor: 'check mine: no ConfigMap has the labels of the selector',
+      waitingFor: 'check "mine": no ConfigMap has the labels of the selector',
     })
     await configMap('here', { phase: 'Done' }, labels)
     await configMap('readiness-there', { phase: 'Old' }, labels, 'default')
     expect(await look([], checks)).toMatchObject({
-      waitingFor: expect.stringContaining('ConfigMap default/readiness-there: .data.phase') as unknown,
+      waitingFor: expect.stringContaining('ConfigMap "default/readiness-there": .data.phase') as unknown,
     })
     await stage().admin.request('DELETE', '/api/v1/namespaces/default/configmaps/readiness-there')
     expect(await look([], checks)).toEqual({ result: 'done' })
@@ -184,12 +184,12 @@ describe('exports of resources', () => {
     expect(await exported([follow('.data.text')])).toEqual({
       result: 'waiting',
       checkpoint,
-      waitingFor: 'export k: .data.text is another text; expected a map with name and namespace',
+      waitingFor: 'export "k": .data.text: found another text; expected a map with name and namespace',
     })
     expect(await exported([follow('.data.gone')])).toEqual({
       result: 'waiting',
       checkpoint,
-      waitingFor: 'export k: the Secret that .data.gone refers to is not there',
+      waitingFor: 'export "k": the Secret that .data.gone names does not exist',
     })
   })
 
@@ -197,10 +197,10 @@ describe('exports of resources', () => {
     await configMap('late', {})
     const entry = { key: 'k', jsonPath: '.data.value', fromResource: reference('ConfigMap', 'late') }
     expect(await exported([entry])).toMatchObject({
-      waitingFor: 'export k: ConfigMap readiness/late: .data.value is not there',
+      waitingFor: 'export "k": ConfigMap "readiness/late": .data.value has no value',
     })
     const gone = { ...entry, fromResource: reference('ConfigMap', 'gone') }
-    expect(await exported([gone])).toMatchObject({ waitingFor: 'export k: ConfigMap readiness/gone is not there' })
+    expect(await exported([gone])).toMatchObject({ waitingFor: 'export "k": ConfigMap "readiness/gone" does not exist' })
     await stage().patch(`${stage().core}/configmaps/late`, { data: { value: '' } })
     expect(await exported([entry])).toEqual({ result: 'done', exports: { k: '' } })
   })
@@ -212,7 +212,7 @@ describe('exports of resources', () => {
       exports: { n: 3 },
     })
     expect(await exported([{ key: 'n', jsonPath: '.Values.gone' }], values)).toMatchObject({
-      waitingFor: 'export n: the values of the chart: .Values.gone is not there',
+      waitingFor: 'export "n": the values of the chart: .Values.gone has no value',
     })
   })
 })

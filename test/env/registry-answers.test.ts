@@ -177,9 +177,9 @@ describe('an answer of a registry', () => {
   it('that does not arrive is retried; status 503 counts as no answer', async () => {
     expect(await errorOf(resolve({ registry: 'http://127.0.0.1:1' }))).toEqual({
       type: 'RegistryUnavailable',
-      message: 'registry http://127.0.0.1:1: found no answer (ECONNREFUSED); it is asked again',
+      message: 'registry http://127.0.0.1:1: no answer (ECONNREFUSED); Pawl retries',
     })
     const busy = await server((_, response) => void response.writeHead(503).end())
-    expect((await errorOf(resolve({ registry: busy }))).message).toContain('found no answer (status 503)')
+    expect((await errorOf(resolve({ registry: busy }))).message).toContain('no answer (status 503)')
   })
 })

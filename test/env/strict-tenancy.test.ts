@@ -38,7 +38,7 @@ describe('a ServiceAccount that a Target with selfConfig names', () => {
     const without = await failure(open)
     expect(without).toMatchObject(refusal)
     expect(without.message).toBe(
-      `target ${NAMESPACE}/careful: found service account ${NAMESPACE}/careful without the annotation pawl.dev/allow-targets; expected "true", because of --strict-tenancy`,
+      `Target "${NAMESPACE}/careful": ServiceAccount "${NAMESPACE}/careful": annotation pawl.dev/allow-targets: found nothing; expected "true", because of --strict-tenancy`,
     )
     await cluster().patch(account('careful'), annotated('yes'))
     expect((await failure(open)).message).toContain('with "yes" in the annotation pawl.dev/allow-targets')
@@ -54,7 +54,7 @@ describe('a ServiceAccount that a Target with selfConfig names', () => {
   it('is reported as missing in the same way as without the flag', async () => {
     await cluster().target('absent', { config: { selfConfig: { serviceAccount: { name: 'absent' } } } })
     const access = strict()
-    expect((await failure(() => access.open(NAMESPACE, 'absent'))).message).toContain('absent is not there')
+    expect((await failure(() => access.open(NAMESPACE, 'absent'))).message).toContain('absent" does not exist')
     await access.close()
   })
 
@@ -128,7 +128,7 @@ describe('exports of an installation', () => {
   }
 
   it('are refused when they contain a Target with selfConfig', async () => {
-    await expect(publish(SELF)).rejects.toThrow('export there: found selfConfig; expected a kubeconfig')
+    await expect(publish(SELF)).rejects.toThrow('export "there": config: found selfConfig; expected a kubeconfig')
     expect(api.objects.has(place.data)).toBe(false)
     await publish({ kubeconfig: 'x' })
     expect(api.objects.has(place.target)).toBe(true)
@@ -150,7 +150,7 @@ describe('exports of an installation', () => {
   it('with selfConfig stay unchanged when the flag refuses them, and no other export is written', async () => {
     await publish(SELF, landscaperDeps(stage().deps, { templates }))
     const before = [place.target, place.data].map((path) => JSON.stringify(api.objects.get(path)))
-    await expect(publish(SELF)).rejects.toThrow('export there: found selfConfig; expected a kubeconfig')
+    await expect(publish(SELF)).rejects.toThrow('export "there": config: found selfConfig; expected a kubeconfig')
     expect([place.target, place.data].map((path) => JSON.stringify(api.objects.get(path)))).toEqual(before)
   })
 
@@ -160,7 +160,7 @@ describe('exports of an installation', () => {
       const metadata = { name: path.split('/').at(-1) ?? '', namespace: 'n', uid: 'by-hand', resourceVersion: '5' }
       api.put(path, { metadata, ...content })
       await expect(publish({ kubeconfig: 'x' })).rejects.toThrow(
-        /belongs to nobody; expected Installation root, because of --strict-tenancy/,
+        /found no owner; expected Installation "root", because of --strict-tenancy/,
       )
       expect(api.objects.get(path)?.metadata.ownerReferences).toBeUndefined()
       // As ever without the flag.

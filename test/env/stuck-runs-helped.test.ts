@@ -8,6 +8,7 @@ import { beforeEach, describe, expect, inject, it, vi } from 'vitest'
 import { journalEvents } from '../../activities/journal/write/events.ts'
 import { recordStuckRun, type StuckRunReport } from '../../activities/journal/write/stuck-runs.ts'
 import { StuckRuns } from '../../worker/reconciler/stuck-runs.ts'
+import type { ReportedBug } from '../../workflows/kit/index.ts'
 import { builtInRegistry } from '../../worker/server/registry.ts'
 import { deps, later, NOW, seen } from '../activities/journal/build-events.ts'
 import { job } from '../activities/journal/build-job.ts'
@@ -50,11 +51,19 @@ function worker(status: string, attempt: number) {
   })
   const client = { workflow: { getHandle } } as unknown as Client
   const posted: string[] = []
-  const kube = { request: (method: string, path: string) => Promise.resolve(posted.push(`${method} ${path}`)) } as never
+  let version = 6
+  const request = (method: string, path: string) => {
+    if (method === 'GET') return Promise.resolve({ metadata: { uid: 'u1', resourceVersion: `${version}` }, status: {} })
+    posted.push(`${method} ${path}`)
+    return Promise.resolve({ metadata: { resourceVersion: `${++version}` }, status: { conditions: [{}] } })
+  }
+  const kube = { request } as never
   const log = { warn: vi.fn(), info: vi.fn(), debug: vi.fn(), error: vi.fn() } as never
   const workerDeps = { db: test.db, kube, client, log, now: () => now, registry: builtInRegistry }
   const stuckRuns = new StuckRuns(workerDeps, { cluster: 'c', controllers: undefined, build: 'new' })
-  return async (at: Date) => {
+  const threw = (thrown: ReportedBug) =>
+    void stuckRuns.sinks().runs.threw.fn({ workflowId: row.workflow_id, runId: 'r1' } as never, thrown)
+  const look = async (at: Date) => {
     now = at
     const stopping = new AbortController()
     const running = stuckRuns.run(stopping.signal)
@@ -63,6 +72,7 @@ function worker(status: string, attempt: number) {
     const notes = (await sql`select 1 from stuck_run`.execute(test.db)).rows
     return { ended, posted, reasons, isNoted: notes.length > 0 }
   }
+  return Object.assign(look, { threw, posted })
 }
 
 describe('a run that was recorded as stuck', () => {
@@ -123,6 +133,26 @@ describe('a run that met a bug', () => {
 })
 
 describe('a run that meets a bug', () => {
+  const INSTALLATION = { group: 'landscaper.gardener.cloud', kind: 'Installation', namespace: 'n', name: 'tree' }
+  const changed = async (version: number, at: Date) => {
+    const events = [seen('MODIFIED', { uid: 'u1', version })]
+    const later = { ...deps, now: () => at, route: () => ({ ignored: 'set-up' }) }
+    await journalEvents(test.db, { cluster: 'c', source: 'watch', events }, later)
+  }
+
+  it('is not restarted for the report in the status of its object, but for the next change', async () => {
+    await sql`delete from stuck_run`.execute(test.db)
+    const look = worker('RUNNING', 2)
+    const thrown = { isReplaying: false, name: 'TypeError', message: 'no', stack: '' }
+    look.threw({ subject: { ...INSTALLATION, uid: 'u1' }, jobID: 'j1', ...thrown })
+    const status = '/apis/landscaper.gardener.cloud/v1alpha1/namespaces/n/installations/tree/status'
+    await expect.poll(() => look.posted).toEqual([`PATCH ${status}`, 'POST /api/v1/namespaces/n/events'])
+    await changed(7, later(5))
+    expect((await look(later(6))).ended).toEqual([])
+    await changed(8, later(7))
+    expect((await look(later(8))).ended).toEqual([`${row.workflow_id} r1`])
+  })
+
   it('is reported as a problem without the error message', async () => {
     const listed: string[] = []
     const recordProblem = (description: string) => Promise.resolve(void listed.push(description))

@@ -74,27 +74,27 @@ describe('a Target', () => {
     ['other-type', { type: 'example.org/canary', config: {} }, 'spec.type is another type'],
     ['nothing', {}, 'spec has neither config nor secretRef; expected one of them'],
     ['both', { config: {}, secretRef: { name: 's' } }, 'spec has both config and secretRef'],
-    ['no-secret', { secretRef: { name: 'absent' } }, 'secret target-access/absent is not there'],
-    ['path', { secretRef: { name: '../configmaps/x' } }, 'is not there'],
-    ['empty', { config: {} }, 'spec.config is without kubeconfig and selfConfig; expected one of them'],
-    ['text', { config: 'canary' }, 'spec.config is another text; expected a map with kubeconfig or selfConfig'],
+    ['no-secret', { secretRef: { name: 'absent' } }, 'spec.secretRef.name: Secret "target-access/absent" does not exist; create it'],
+    ['path', { secretRef: { name: '../configmaps/x' } }, 'does not exist'],
+    ['empty', { config: {} }, 'spec.config: found neither kubeconfig nor selfConfig; expected one of them'],
+    ['text', { config: 'canary' }, 'spec.config: found another text; expected a map with kubeconfig or selfConfig'],
     ['oidc', { config: { oidcConfig: { server: 'canary' } } }, 'spec.config.oidcConfig is set'],
     ['old', { config: { kubeconfig: { secretRef: {} } } }, 'spec.config.kubeconfig.secretRef is set'],
     ['exec', { config: { kubeconfig: 'clusters: []\nexec: canary' } }, 'spec.config.kubeconfig'],
     ['foreign', self({ name: 'a', namespace: 'canary' }), 'selfConfig.serviceAccount.namespace is set'],
-    ['no-account', self({ name: 'absent' }), 'service account target-access/absent is not there'],
+    ['no-account', self({ name: 'absent' }), 'ServiceAccount "target-access/absent" does not exist'],
     ['odd-account', self({ name: '../canary' }), 'selfConfig.serviceAccount.name is another text'],
     [
       'short',
       self({ name: 'default' }, 1),
-      'expirationSeconds is another number; expected whole seconds, at least 600',
+      'expirationSeconds: found another number; expected whole seconds, at least 600',
     ],
   ])('%s is refused with a final error that names the field and the mistake', async (name, spec, message) => {
     await target(name, spec)
     const refused = await failure(() => open(name))
     expect(refused).toMatchObject({ reason: 'InvalidTarget', ...CONFIGURATION })
     expect(refused.message).toContain(message)
-    expect(refused.message).toContain(`target ${NAMESPACE}/${name}`)
+    expect(refused.message).toContain(`Target "${NAMESPACE}/${name}"`)
     expect(refused.message).not.toContain('canary')
   })
 
@@ -108,12 +108,12 @@ describe('a Target', () => {
       reason: 'InvalidTarget',
       ...CONFIGURATION,
       message:
-        'target target-access/no-key: secret target-access/no-key, key absent is absent; expected a kubeconfig or a configuration',
+        'Target "target-access/no-key": Secret "target-access/no-key", key "absent": found nothing; expected a kubeconfig or a configuration',
     })
   })
 
   it('cannot be opened when it is missing, or from another namespace, by any name', async () => {
-    const message = `target ${NAMESPACE}/missing is not there`
+    const message = `Target "${NAMESPACE}/missing" does not exist; create it`
     expect(await failure(() => open('missing'))).toMatchObject({ reason: 'NoTargetFound', ...CONFIGURATION, message })
     await target('here', { config: { kubeconfig: stage().text } })
     for (const name of [`../../${NAMESPACE}/targets/here`, '..', '', 'HERE']) {

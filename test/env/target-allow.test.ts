@@ -42,7 +42,7 @@ describe('a Target on the machine of the worker', () => {
     await stage().target('here', { config: { kubeconfig: stage().text } })
     expect(await asks('here')).toEqual(
       refused(
-        `here: its server https://${host} is at 127.0.0.1, a loopback address; expected another address, or ${host} in --target-allow of the worker`,
+        `here: server https://${host} has the address 127.0.0.1, a loopback address; use another server, or let the operator add ${host} to --target-allow of the worker`,
       ),
     )
     expect(await asks('here', '127.0.0.1:1', '127.0.0.2/32')).toMatchObject({ reason: 'TargetNotAllowed' })
@@ -79,7 +79,7 @@ describe('a Target without TLS', () => {
     const host = hostOf(parse(kubeconfig) as UserConfig)
     await stage().target('plain', { config: { kubeconfig } })
     const expected = refused(
-      `plain: its server http://${host} is spoken to without TLS; expected https, or ${host} in --target-allow of the worker`,
+      `plain: server http://${host} does not use TLS; use https, or let the operator add ${host} to --target-allow of the worker`,
     )
     expect(await asks('plain')).toEqual(expected)
     expect(await asks('plain', '127.0.0.0/8')).toEqual(expected)

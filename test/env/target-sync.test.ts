@@ -135,7 +135,7 @@ describe('Secrets of the source whose names match', () => {
     put(own, `${SECRETS}/mine`, { data: {} })
     const { errors } = await sync({ secretNameExpression: '*' })
     expect(errors).toHaveLength(2)
-    expect(errors.join()).toContain('target mine: Secret n/mine: found one that no TargetSync has made, expected none')
+    expect(errors.join()).toContain('target mine: Secret "n/mine" exists and no TargetSync created it; rename or delete it')
     expect(errors.join()).toContain('target access: found the name of spec.secretRef.name')
     expect(names(TARGETS)).toEqual(['other'])
     expect(found(`${SECRETS}/mine`)['data']).toEqual({})
@@ -201,7 +201,7 @@ describe('a source that cannot be read', () => {
   })
 
   it.each([
-    [{ secretRef: { name: 'none' } }, 'source: secret n/none is not there'],
+    [{ secretRef: { name: 'none' } }, 'source: Secret "n/none" does not exist'],
     [{ secretNameExpression: '(' }, 'spec.secretNameExpression: found "(", expected a regular expression (RE2), or *'],
     [{ shootNameExpression: 'x' }, 'found secretNameExpression and shootNameExpression, expected one of them'],
   ])('is reported, %#', async (spec, message) => {
@@ -312,7 +312,7 @@ describe('credentials', () => {
     refuse('POST', TARGETS)
     const told = await errorsOf()
     expect(told).toContain('target c1: POST')
-    expect(told).toContain('target c2: Target n/c2: found one that no TargetSync has made')
+    expect(told).toContain('target c2: Target n/c2: exists and no TargetSync created it')
     expect(names(SECRETS)).toEqual(['access'])
   })
 

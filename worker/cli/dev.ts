@@ -66,7 +66,7 @@ function devItself(): Command {
   return new Command('dev')
     .description('start Kubernetes, PostgreSQL, Temporal and Pawl on this machine; Ctrl-C stops all')
     .option('--data-dir <dir>', 'the folder of all data (default: dev in the cache folder)')
-    .option('--ephemeral', 'delete the data at the end')
+    .option('--ephemeral', 'delete the data at the end; after a failure the logs stay')
     .option('--detach', 'run in the background; stop with: pawl dev stop')
     .option('--kubeconfig <file>', 'use this cluster instead of starting one')
     .option('--database-url <url>', 'use this PostgreSQL instead of starting one')
@@ -194,7 +194,7 @@ async function foreground(options: DevOptions, abort: AbortController): Promise<
   process.stdout.write(`${summary(started.state)}\n\nCtrl-C stops all\n`)
   const end = await Promise.race([interrupted, started.servers.failure])
   process.stdout.write('stopping\n')
-  await started.stop()
+  await started.stop(end === 'interrupted' ? undefined : 'failed')
   if (end !== 'interrupted') throw end
 }
 

@@ -1,62 +1,148 @@
-// Watches the servers of one data folder together and stops them together.
+// Watches the servers of one data folder together, restarts those that end by themselves, and stops all together.
 //
 //   V1. A server belongs to the group as soon as its process exists, so it is stopped if a later step fails.
-//   V2. Servers stop in reverse order of their start: clients before the servers that they use.
+//   V2. Servers stop in reverse order of their start: clients before the servers that they use. A restarted server keeps its place.
 //   V3. A server that is added while the group stops is stopped at once.
+//   V4. With `restarts`, a server that was ready and then ends is started again with the same arguments and data, after a delay that doubles. A server that
+//       ends MAX_ENDS times within WINDOW_MS, or before it was ready for the first time, is a failure.
 
-import { rm } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 import { startGuard } from './guard-client.ts'
-import { PartDiedError, type Part } from './part.ts'
+import { PartDiedError, startPart, type Part } from './part.ts'
 
 export interface Group {
   readonly parts: readonly Part[]
-  /** @param onEnd called if the server ends by itself; then the group continues. */
+  /** @param onEnd called if the server ends by itself and is not restarted; then the group continues. */
   readonly add: (part: Part, onEnd?: (error: PartDiedError) => void) => void
   /** Stops one server; the group continues. */
   readonly drop: (part: Part) => Promise<void>
-  /** Removes a folder when the group stops, or when this process dies. */
-  readonly removeAtEnd: (dir: string) => void
-  /** Resolves when a server ends that the group did not stop. */
+  /**
+   * Removes a folder when the group stops, or when this process dies.
+   *
+   * @param keptAfterFailure entries of the folder that stay after a failure, such as logs.
+   */
+  readonly removeAtEnd: (dir: string, keptAfterFailure?: readonly string[]) => void
+  /** Resolves when a server ends that the group neither stopped nor restarts. */
   readonly failure: Promise<PartDiedError>
-  /** Stops all servers, then removes the folders; can be called again. */
-  readonly stop: () => Promise<void>
+  /** Stops all servers, then removes the folders; can be called again. @param how `failed`: keeps what is useful after a failure. */
+  readonly stop: (how?: 'failed') => Promise<void>
 }
 
-export async function startGroup(): Promise<Group> {
+export interface Restarts {
+  /** Receives one line per restart. */
+  readonly progress: (line: string) => void
+  /** Called after a restart, with the new processes in `parts`. */
+  readonly onRestart: () => Promise<void>
+  /** The delay before the first restart within WINDOW_MS; default FIRST_DELAY_MS. */
+  readonly firstDelayMs?: number
+}
+
+/** V4 */
+const MAX_ENDS = 5
+const WINDOW_MS = 60_000
+const FIRST_DELAY_MS = 250
+
+/** @param restarts undefined: a server that ends is a failure. */
+export async function startGroup(restarts?: Restarts): Promise<Group> {
   const parts: Part[] = []
-  const folders: string[] = []
+  const folders: { readonly dir: string; readonly kept: readonly string[] }[] = []
   const guard = await startGuard()
   let stopping: Promise<void> | undefined
   let report: (error: PartDiedError) => void = () => undefined
   const failure = new Promise<PartDiedError>((resolve) => (report = resolve))
+  const endsOf = createEndCounter()
 
-  const dropped = new Set<Part>()
-  const add: Group['add'] = (part, onEnd = report) => {
+  /** @param before the ended process that this one replaces. */
+  const register = (part: Part, before?: Part) => {
     // V1
     guard.watch(part.identity)
-    parts.push(part)
+    const index = before === undefined ? -1 : parts.indexOf(before)
+    if (index >= 0) parts[index] = part
+    else parts.push(part)
     if (stopping !== undefined) void part.stop()
+  }
+  const isCurrent = (part: Part) => stopping === undefined && parts.includes(part)
+
+  /** Restarts an ended server until it is ready (V4). */
+  const restart = async (part: Part, how: string, { progress, onRestart, firstDelayMs }: Restarts) => {
+    const { spec } = part
+    let current = part
+    for (let last = how; ;) {
+      const ends = endsOf(spec.name)
+      if (ends >= MAX_ENDS)
+        throw await PartDiedError.of(spec, `${last}, for the ${MAX_ENDS}th time within ${WINDOW_MS / 1000} s`)
+      await sleep((firstDelayMs ?? FIRST_DELAY_MS) * 2 ** (ends - 1))
+      if (!isCurrent(current)) return undefined
+      try {
+        const started = await startPart(spec, (next) => {
+          register(next, current)
+          current = next
+        })
+        progress(`${spec.name} ${how}; started again (log: ${spec.logFile})`)
+        await onRestart()
+        return started
+      } catch (error) {
+        if (!isCurrent(current)) return undefined
+        if (!(error instanceof PartDiedError)) throw error
+        last = error.how
+      }
+    }
+  }
+
+  const watch = (part: Part, onEnd: (error: PartDiedError) => void): void => {
     void part.ended.then(async (how) => {
-      if (stopping !== undefined || dropped.has(part)) return
-      onEnd(await PartDiedError.of(part.spec, how))
+      if (!isCurrent(part)) return
+      if (restarts === undefined || !part.wasReady()) {
+        onEnd(await PartDiedError.of(part.spec, how))
+        return
+      }
+      const started = await restart(part, how, restarts).catch((error: unknown) => {
+        if (error instanceof PartDiedError) return error
+        throw error
+      })
+      if (started instanceof PartDiedError) onEnd(started)
+      else if (started !== undefined) watch(started, onEnd)
     })
   }
+  const add: Group['add'] = (part, onEnd = report) => {
+    register(part)
+    watch(part, onEnd)
+  }
   const drop = async (part: Part) => {
-    dropped.add(part)
     const index = parts.indexOf(part)
     if (index >= 0) parts.splice(index, 1)
     await part.stop()
   }
-  const removeAtEnd = (dir: string) => {
-    folders.push(dir)
+  const removeAtEnd: Group['removeAtEnd'] = (dir, kept = []) => {
+    folders.push({ dir, kept })
     guard.remove(dir)
   }
-  const stopAll = async () => {
+  const stopAll = async (how?: 'failed') => {
     // V2, V3: the list may grow meanwhile.
     for (let part = parts.pop(); part !== undefined; part = parts.pop()) await part.stop()
-    for (const dir of folders) await rm(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
+    for (const { dir, kept } of folders) await removeFolder(dir, how === 'failed' ? kept : [])
     guard.release()
   }
-  return { parts, add, drop, removeAtEnd, failure, stop: () => (stopping ??= stopAll()) }
+  return { parts, add, drop, removeAtEnd, failure, stop: (how) => (stopping ??= stopAll(how)) }
+}
+
+/** Returns a function that counts one more end of a server, and returns the number of its ends within WINDOW_MS. */
+function createEndCounter(): (name: string) => number {
+  const ends = new Map<string, readonly number[]>()
+  return (name) => {
+    const now = Date.now()
+    const recent = [...(ends.get(name) ?? []).filter((at) => at > now - WINDOW_MS), now]
+    ends.set(name, recent)
+    return recent.length
+  }
+}
+
+async function removeFolder(dir: string, kept: readonly string[]): Promise<void> {
+  const options = { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }
+  if (kept.length === 0) return await rm(dir, options)
+  const entries = await readdir(dir).catch((): string[] => [])
+  for (const entry of entries.filter((one) => !kept.includes(one))) await rm(join(dir, entry), options)
 }

@@ -40,6 +40,8 @@ export interface Part {
   readonly identity: ProcessIdentity
   /** Resolves when the process has ended, with a sentence that says how. */
   readonly ended: Promise<string>
+  /** Whether the process has been ready. */
+  readonly wasReady: () => boolean
   /** Stops the process and waits until it has ended; can be called again. */
   readonly stop: () => Promise<void>
 }
@@ -68,15 +70,17 @@ export async function startPart(spec: PartSpec, onStart: (part: Part) => void = 
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(`could not be started: ${error.message}`))
     child.once('exit', (code, name) =>
-      resolve(code === null ? `was ended by ${name ?? 'a signal'}` : `ended with exit code ${code}`),
+      resolve(code === null ? `ended with signal ${name ?? 'unknown'}` : `ended with exit code ${code}`),
     )
   })
   const identity = child.pid === undefined ? undefined : identify(child.pid)
   if (identity === undefined) throw await PartDiedError.of(spec, await ended)
 
-  const part: Part = { spec, identity, ended, stop: () => stopPart(identity, ended, spec) }
+  let isReady = false
+  const part: Part = { spec, identity, ended, wasReady: () => isReady, stop: () => stopPart(identity, ended, spec) }
   onStart(part)
   await waitUntilReady(part)
+  isReady = true
   return part
 }
 
@@ -120,15 +124,17 @@ export async function lastLines(logFile: string, count = 15): Promise<string> {
 export class PartDiedError extends Error {
   readonly part: string
   readonly logFile: string
+  /** A sentence without its subject. */
+  readonly how: string
 
-  private constructor(part: string, logFile: string, message: string) {
-    super(message)
-    this.part = part
+  private constructor({ name, logFile }: PartSpec, how: string, tail: string) {
+    super(`${name} ${how}; last lines of ${logFile}:\n${tail}`)
+    this.part = name
     this.logFile = logFile
+    this.how = how
   }
 
-  static async of({ name, logFile }: PartSpec, how: string): Promise<PartDiedError> {
-    const tail = readableLog(await lastLines(logFile, 100))
-    return new PartDiedError(name, logFile, `${name} ${how}; last lines of ${logFile}:\n${tail}`)
+  static async of(spec: PartSpec, how: string): Promise<PartDiedError> {
+    return new PartDiedError(spec, how, readableLog(await lastLines(spec.logFile, 100)))
   }
 }

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
 import type { Config } from '../server/config.ts'
-import { startGroup, type Group } from './group.ts'
+import { startGroup, type Group, type Restarts } from './group.ts'
 import { type KubeAccess, nodeManifests, nodesAreReady, startCluster } from './kubernetes.ts'
 import { obtainBinaries, type Binaries, type Progress } from './obtain.ts'
 import type { PartDiedError } from './part.ts'
@@ -18,6 +18,9 @@ import { startTemporalOnPostgres } from './temporal-postgres.ts'
 import { startTemporal } from './temporal.ts'
 
 const run = promisify(execFile)
+/** The file that marks a folder which `pawl dev --ephemeral` may remove. */
+export const EPHEMERAL_MARK = '.pawl-ephemeral'
+const LOGS = 'logs'
 const NODES_LIMIT_MS = 60_000
 
 export type TemporalStore = 'sqlite' | 'postgres'
@@ -34,6 +37,8 @@ export interface ServerOptions {
   readonly temporalStore?: TemporalStore
   /** True to write an audit log to `<dataDir>/logs/audit.log` and to count PostgreSQL statements. */
   readonly audit?: boolean
+  /** Restarts servers that end by themselves; default: their end is a failure. */
+  readonly restarts?: Restarts
   /** Aborts the start. */
   readonly signal?: AbortSignal
 }
@@ -58,14 +63,14 @@ export async function startServers(options: ServerOptions): Promise<Servers> {
   const binaries = await obtainBinaries(neededBinaries(options), { config, progress })
   signal?.throwIfAborted()
   await makeFolders(dataDir)
-  const group = await startGroup()
-  if (ephemeral) group.removeAtEnd(dataDir)
+  const group = await startGroup(options.restarts)
+  if (ephemeral) group.removeAtEnd(dataDir, [LOGS, EPHEMERAL_MARK])
 
   const provided = provideAll(options, binaries, group)
   try {
     return { ...(await Promise.race([provided, failed(group.failure), aborted(signal)])), ...group }
   } catch (error) {
-    await group.stop()
+    await group.stop(signal?.aborted === true ? undefined : 'failed')
     // Servers that are just starting are added to the stopped group and stopped.
     await provided.catch(() => undefined)
     throw error

@@ -8,6 +8,7 @@
 //   U4. A healthy run is never terminated: Temporal is queried whether the workflow task of that very run fails.
 //   U5. Restarts of a job are at least SPACING_MS apart, so two builds that take a run from each other do no more than that. Restarts by this worker after a
 //       bug of another build have growing delays, as for the build that has the bug.
+//   U6. The report of a bug in the object's status is a change of the object, but no reason to restart its run.
 
 import { hostname } from 'node:os'
 import { type Client, WorkflowNotFoundError } from '@temporalio/client'
@@ -20,6 +21,7 @@ import type { Job } from '../../activities/journal/write/jobs.ts'
 import {
   claimRestart,
   forgetStuckRun,
+  passOverReport,
   jobOfRun,
   recordStuckRun,
   openJobOf,
@@ -35,11 +37,13 @@ import { isAlreadyExists, isConflict } from '../../activities/kube/errors.ts'
 import { recordWarning } from '../../activities/kube/events.ts'
 import {
   bugReport,
+  endlessBug,
   nondeterminismIn,
   problemReport,
   type RestartCause,
   restartReport,
 } from '../../activities/run/failure-reports.ts'
+import { reportBug } from '../../activities/run/report-bug.ts'
 import { terminateRun } from './runs.ts'
 import { excludedPartitions, type TaskQueues } from './task-queues.ts'
 import { pause } from '../server/backoff.ts'
@@ -92,6 +96,10 @@ export class StuckRuns {
   readonly #options: StuckRunsOptions
   /** Workflow IDs of runs that this process restarted after a bug of another build (U5). */
   readonly #restarted = new Set<string>()
+  /** Controllers whose objects cannot have the condition `Ready`. */
+  readonly #withoutReport = new Set<string>()
+  /** The resourceVersions of reports of bugs that this process has written, by workflow ID, until it has seen their events (U6). */
+  readonly #reports = new Map<string, string>()
   #wakeUp: () => void = () => undefined
 
   constructor(deps: StuckRunsDeps, options: StuckRunsOptions) {
@@ -113,6 +121,11 @@ export class StuckRuns {
     this.#noteInBackground(this.#noteReplayFailure(runID, nondeterminismIn(message)))
   }
 
+  /** Call it when the SDK has stopped the code of a run, which then cannot report this by itself. */
+  readonly onEndlessCode = (runID: string): void => {
+    this.#noteInBackground(this.#noteEndlessCode(runID))
+  }
+
   /** Restarts stuck runs until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
@@ -132,8 +145,18 @@ export class StuckRuns {
       .finally(() => this.#wakeUp())
   }
 
-  async #noteThrown({ workflowId, runId }: WorkflowInfo, thrown: ReportedBug): Promise<void> {
-    const report = bugReport(thrown, process.cwd())
+  async #noteEndlessCode(runID: string): Promise<void> {
+    const job = await this.#jobOf(runID)
+    if (job === undefined) return
+    const thrown = endlessBug(this.#subjectOf(job), job.job_id)
+    await this.#noteThrown({ workflowId: job.workflow_id, runId: runID }, thrown)
+  }
+
+  async #noteThrown(
+    { workflowId, runId }: Pick<WorkflowInfo, 'workflowId' | 'runId'>,
+    thrown: ReportedBug,
+  ): Promise<void> {
+    const report = bugReport(thrown, controllerInID(workflowId), process.cwd())
     const { message } = report
     const note = { workflowID: workflowId, runID: runId, build: this.#options.build, message }
     if (thrown.isReplaying) await this.#noteNonReplayable({ ...note, reason: 'misfit' }, thrown.subject)
@@ -145,15 +168,33 @@ export class StuckRuns {
     const { workflowID, runID, message } = note
     const { subject } = thrown
     const isNew = await recordStuckRun(db, note, now())
-    // At each attempt: the run's row may have been missing before.
+    // At each attempt: the run's row may have been missing before, and the API server may not have answered.
     await recordLastError(db, workflowID, { reason: report.reason, message })
+    await this.#reportOnObject(subject, workflowID, message)
     if (!isNew) return
     log.error(
       { ...logFields(subject, workflowID), found: message },
-      'a bug: passes of this object wait for better code',
+      'a bug: passes of this object wait until the code or the object changes',
     )
     await this.#warn(subject, workflowID, runID, report)
     await this.#deps.recordProblem?.(problemReport(thrown, controllerInID(workflowID), process.cwd()))
+  }
+
+  /** A failed write is repeated at the next attempt of the workflow task. */
+  async #reportOnObject(subject: Subject, workflowID: string, message: string): Promise<void> {
+    const name = controllerInID(workflowID)
+    const controller = this.#deps.registry.controllers.get(name)
+    if (controller === undefined || this.#withoutReport.has(name)) return
+    try {
+      const report = await reportBug(this.#deps, controller, subject, message)
+      if (report === 'impossible') this.#withoutReport.add(name)
+      else if (report !== 'present') this.#reports.set(workflowID, report.version)
+    } catch (error) {
+      this.#deps.log.warn(
+        { ...logFields(subject, workflowID), err: error },
+        'a bug could not be reported in the status',
+      )
+    }
   }
 
   async #noteReplayFailure(runID: string, found: string): Promise<void> {
@@ -200,10 +241,20 @@ export class StuckRuns {
 
   async #handle(stuck: StuckRun): Promise<void> {
     const { db, now } = this.#deps
+    if (await this.#isOnlyReported(stuck)) return
     const state = await this.#taskStateOf(stuck)
     const hasRecovered = stuck.at.getTime() < now().getTime() - RECOVERED_MS
     if (state === 'fails') await this.#restart(stuck)
     else if (state === 'ended' || hasRecovered) await forgetStuckRun(db, stuck)
+  }
+
+  /** U6 */
+  async #isOnlyReported(stuck: StuckRun): Promise<boolean> {
+    const workflowID = stuck.job.workflow_id
+    const version = this.#reports.get(workflowID)
+    if (version === undefined || this.#causeOf(stuck) !== 'bug before a change') return false
+    this.#reports.delete(workflowID)
+    return await passOverReport(this.#deps.db, stuck, version)
   }
 
   /** U4 */

@@ -100,7 +100,7 @@ export function exportProblems(siblings: readonly Sibling[]): readonly string[] 
     exportedNames(one).flatMap((name) => {
       const other = exporters.get(name)
       exporters.set(name, other ?? one.name)
-      return other === undefined ? [] : [`${name} is exported by ${other} and ${one.name}, expected one exporter`]
+      return other === undefined ? [] : [`${name} is exported by ${other} and ${one.name}; export it from only one of them`]
     }),
   )
 }
@@ -108,7 +108,7 @@ export function exportProblems(siblings: readonly Sibling[]): readonly string[] 
 /** Formats a cycle of siblings that import from each other; undefined without a cycle. */
 export function cycleProblem(siblings: readonly Sibling[]): string | undefined {
   const cycle = findCycle(flowGraph(siblings))
-  return cycle && `they import from each other: ${cycle.join(' -> ')}`
+  return cycle && `they import from each other: ${cycle.join(' -> ')}; remove one of these imports`
 }
 
 /** The shortest cycle through a sibling, as a closed path of names; undefined without a cycle. */

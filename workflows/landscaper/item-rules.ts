@@ -51,7 +51,7 @@ export function shownNames(names: readonly string[]): string {
 export function ownerNameProblem(kind: string, name: string): string | undefined {
   if (name.length <= EXECUTION_NAME_LIMIT) return undefined
   const found = `${kind} ${shownName(name)}: metadata.name has ${name.length} characters`
-  return `${found}, expected at most ${EXECUTION_NAME_LIMIT}: its deploy items carry it as a label`
+  return `${found}; expected at most ${EXECUTION_NAME_LIMIT}: its deploy items carry it as a label`
 }
 
 /** The defects of an item as texts with field, found value and expected value. The texts quote names, not values. */
@@ -77,7 +77,7 @@ function nameProblems(name: string): Problem[] {
   return [
     {
       field: 'name',
-      found: 'other characters',
+      found: 'invalid characters',
       expected: 'lower-case letters and digits, with dashes and dots between them',
     },
   ]
@@ -85,20 +85,27 @@ function nameProblems(name: string): Problem[] {
 
 const NO_TYPE: Problem = { field: 'type', found: 'nothing', expected: 'the type, which selects the deployer' }
 
+const NO_CONFIG: Problem = { field: 'config', found: 'nothing', expected: 'a map with apiVersion and kind' }
+
+const CONFIG_FIELDS = [
+  ['apiVersion', "the API version of the deployer's configuration"],
+  ['kind', "the kind of the deployer's configuration"],
+] as const
+
 // The API server requires both fields in an embedded object.
 function configProblems(config: unknown): Problem[] {
-  if (!isMap(config) || Object.keys(config).length === 0) return [{ field: '', found: 'no config', expected: 'a map' }]
-  return ['apiVersion', 'kind'].flatMap((field) => {
+  if (!isMap(config) || Object.keys(config).length === 0) return [NO_CONFIG]
+  return CONFIG_FIELDS.flatMap(([field, expected]) => {
     const value = config[field]
     if (typeof value === 'string' && value !== '') return []
     const found = value === undefined || value === null || value === '' ? 'nothing' : 'another type'
-    return [{ field: `config.${field}`, found, expected: "the text that tells the configuration's form" }]
+    return [{ field: `config.${field}`, found, expected }]
   })
 }
 
 function labelsProblems(labels: unknown): Problem[] {
   if (labels === undefined || labels === null) return []
-  if (!isMap(labels)) return [{ field: 'labels', found: 'no map', expected: 'one of texts' }]
+  if (!isMap(labels)) return [{ field: 'labels', found: 'another type', expected: 'a map of texts' }]
   return Object.entries(labels).flatMap(([key, value]) => labelProblems(key, value))
 }
 
@@ -117,7 +124,7 @@ export function targetReferenceDefects(target: unknown): Problem[] {
 function targetDefects(target: unknown): Problem[] {
   if (target === undefined || target === null) return []
   if (isMap(target) && typeof target['name'] === 'string' && target['name'] !== '') return []
-  return [{ field: 'target', found: 'no name in it', expected: 'that of a Target of this namespace' }]
+  return [{ field: 'target.name', found: 'nothing', expected: 'the name of a Target of this namespace' }]
 }
 
 function isMap(value: unknown): value is Fields {
@@ -127,12 +134,12 @@ function isMap(value: unknown): value is Fields {
 function labelProblems(key: string, value: unknown): Problem[] {
   const at = `labels.${shownName(key)}`
   if (!isLabelKey(key))
-    return [{ field: at, found: 'no key of a label', expected: 'a name such as tier or example.org/tier' }]
+    return [{ field: at, found: 'an invalid label key', expected: 'a name such as tier or example.org/tier' }]
   if (typeof value === 'string' && LABEL_VALUE.test(value)) return []
   return [
     {
       field: at,
-      found: 'no value of a label',
+      found: 'an invalid label value',
       expected: 'at most 63 letters, digits, dots, dashes and underscores',
     },
   ]
@@ -147,7 +154,7 @@ function isLabelKey(key: string): boolean {
 function timeoutProblems(timeout: unknown): Problem[] {
   if (timeout === undefined || timeout === null) return []
   if (typeof timeout === 'string' && GO_DURATION.test(timeout)) return []
-  return [{ field: 'timeout', found: 'no duration', expected: 'one such as 10m or none' }]
+  return [{ field: 'timeout', found: 'an invalid duration', expected: 'a duration such as 10m, or none' }]
 }
 
 /** Each item is an object and a row of the journal, and a run has a background activity for each. */
@@ -190,7 +197,7 @@ function* eachProblem(items: readonly JsonFields[], list: string): Generator<Pro
   const cycle = findCycle(nodes)
   if (cycle === undefined) return
   const found = `items that depend on each other: ${formatCycle(cycle)}`
-  yield { field: list, found, expected: 'an order in which they can run' }
+  yield { field: list, found, expected: 'no cycle' }
 }
 
 /** @param at the item's path. @param known the names of the items, formatted. */
@@ -209,7 +216,7 @@ function nodeProblem(
         expected: 'unique names',
       }
     case 'unknown dependency': {
-      const found = `"${shownName(defect.name)}", which is no item of the list`
+      const found = `"${shownName(defect.name)}", which is not in the list`
       return { field: `${at}.dependsOn`, found, expected: `names of ${known}` }
     }
   }

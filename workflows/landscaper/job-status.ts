@@ -66,7 +66,7 @@ export function reportOf({ codes = {}, names = {} }: ReportTexts = {}) {
       operation: `handlePhase${phase}`,
       reason: code,
       ...names[code],
-      message: faults.map((fault) => fault.message).join('; '),
+      message: faults.map((fault) => fault.message).join(' | '),
       codes: [...new Set(faults.flatMap((fault) => [...own(fault), ...(fault.codes ?? [])]))],
     }
   }
@@ -143,7 +143,7 @@ function generationOf({ generation }: JobStage): { readonly observedGeneration?:
 }
 
 function reasonOf({ phase, finished, lastError }: JobStage): Pick<ConditionChange, 'reason' | 'message'> {
-  if (phase === undefined) return { reason: 'WaitingForTurn', message: 'the job was handed out and waits for its turn' }
+  if (phase === undefined) return { reason: 'WaitingForTurn', message: 'the job waits for its turn' }
   if (lastError !== undefined)
     return { reason: conditionReason(lastError.reason, phase), message: shortened(lastError.message) }
   if (!finished) return { reason: phase, message: `the job is in phase ${phase}` }

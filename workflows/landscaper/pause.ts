@@ -99,7 +99,7 @@ export function pauseReportRun(object: object): RunRequest | undefined {
 }
 
 /** The reason why a paused object gets no run. */
-export const PAUSED_RUN = { none: `it is paused by the annotation ${PAUSED_ANNOTATION}` } as const satisfies RunRequest
+export const PAUSED_RUN = { none: `paused by the annotation ${PAUSED_ANNOTATION}` } as const satisfies RunRequest
 
 /** Whether the status of an idle subject does not show the current pause. */
 export function isPauseUnreported({ paused, pauseTold }: PausableView): boolean {
@@ -120,7 +120,7 @@ export function pauseStatus(paused: PauseView | undefined): {
 } {
   const type = PAUSED_CONDITION
   if (paused === undefined)
-    return { paused: null, condition: { type, status: 'False', reason: 'Resumed', message: 'nothing holds it back' } }
+    return { paused: null, condition: { type, status: 'False', reason: 'Resumed', message: 'not paused' } }
   return { paused, condition: { type, status: 'True', reason: 'PausedByAnnotation', message: formatPause(paused) } }
 }
 

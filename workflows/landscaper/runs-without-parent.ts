@@ -60,6 +60,6 @@ const WAITS_FOR_JOB_ID: RunRequest = {
     operation: 'Delete',
     reason: 'DeletionWaitsForJobID',
     message:
-      'it has no owner: its deletion begins when status.jobID is set to a new ID, which takes away what it has deployed',
+      'status.jobID: the object has no owner, so its deletion waits for a job; set a new job ID to uninstall it',
   },
 }

@@ -148,6 +148,28 @@ function isBackOffOver(now: Date) {
     or j.restarted_at <= ${now}::timestamptz - least(${LONGEST_BACK_OFF_MS}, ${FIRST_BACK_OFF_MS} * 2.0 ^ least(j.restarts, 20)) * interval '1 ms')`
 }
 
+/**
+ * Moves the time of the record to the event of a status write that reported the bug, so that this event does not count
+ * as a change of the object.
+ *
+ * @param version the resourceVersion of that write.
+ * @returns false if the journal has other events of the object since the record's time, or not this one.
+ */
+export async function passOverReport(
+  db: Kysely<Database>,
+  { job, runID }: Pick<StuckRun, 'job' | 'runID'>,
+  version: string,
+): Promise<boolean> {
+  const { rows } = await sql`
+    update stuck_run s set at = o.updated_at from object o
+    where s.workflow_id = ${job.workflow_id} and s.run_id = ${runID} and o.cluster = ${job.cluster} and o.uid = ${job.uid}
+      and o.resource_version = ${Number(version)}
+      and not exists (select from watch_event e
+        where e.cluster = o.cluster and e.uid = o.uid and e.at > s.at and e.resource_version <> o.resource_version)
+    returning 1`.execute(db)
+  return rows.length > 0
+}
+
 function isSpacingOver(now: Date) {
   return sql<boolean>`(j.restarted_at is null or j.restarted_at <= ${new Date(now.getTime() - SPACING_MS)})`
 }

@@ -121,7 +121,7 @@ function packageFolder(name: string, file: string): string {
   const folders = createRequire(file).resolve.paths(name) ?? []
   const packagePath = folders.map((folder) => join(folder, name)).find((candidate) => existsSync(candidate))
   if (packagePath === undefined)
-    throw new Error(`package ${name}: found none above ${file}, expected it to be installed`)
+    throw new Error(`package ${name}: found none above ${file}; expected it to be installed`)
   return packagePath
 }
 

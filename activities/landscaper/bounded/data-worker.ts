@@ -144,7 +144,7 @@ export async function blueprintProblems(blueprint: unknown): Promise<readonly Pr
 }
 
 const port = parentPort
-if (port === null) throw new Error('data worker: started as a program, expected to be a worker thread')
+if (port === null) throw new Error('data worker: started as a program; expected to be a worker thread')
 // An error that is not the author's mistake is unhandled and ends the thread.
 port.on('message', (request: string) => void replyTo(request).then((answer) => port.postMessage(answer)))
 port.postMessage({ threadID: threadID() })

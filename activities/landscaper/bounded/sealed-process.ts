@@ -22,7 +22,7 @@ const CALL_NAME = 'answerRequest'
 /** Applies S1 to S3, and then answers one request at a time until the parent disconnects. `answer` returns a JSON value. */
 export function serveSealed(answer: (text: string) => unknown): void {
   if (process.send === undefined)
-    throw new Error('sealed process: found no channel, expected to be started by bounded-process.ts')
+    throw new Error('sealed process: found no channel; expected to be started by bounded-process.ts')
   let [request, reply]: [string, unknown] = ['', undefined]
   const call = () => {
     reply = answer(request)
@@ -56,7 +56,7 @@ function seal(): void {
   const allowedGlobals = new Set<PropertyKey>(languageGlobals())
   for (const name of Reflect.ownKeys(globalThis)) {
     if (!allowedGlobals.has(name) && !Reflect.deleteProperty(globalThis, name)) {
-      throw new Error(`sealed process: found a global ${String(name)} that stays, expected it to go`)
+      throw new Error(`sealed process: found a global ${String(name)} that stays; expected it to go`)
     }
   }
 }

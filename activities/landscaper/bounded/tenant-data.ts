@@ -257,15 +257,15 @@ function requirementsTooLarge(why: string): string {
 }
 
 function throwYamlTooLarge(why: string): never {
-  throw new YamlError({ line: 1, col: 1 }, `${why}, expected less text`)
+  throw new YamlError({ line: 1, col: 1 }, `${why}; expected less text`)
 }
 
 function throwBlueprintTooLarge(why: string): never {
-  throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', `blueprint.yaml: ${why}, expected less text`)
+  throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', `blueprint.yaml: ${why}; expected less text`)
 }
 
 function throwArchiveTooLarge(why: string): never {
-  throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', `${why}, expected a smaller archive`)
+  throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', `${why}; expected a smaller archive`)
 }
 
 function requirementsRequest(object: KubeObject, requirements: readonly Requirement[]): DataRequest {

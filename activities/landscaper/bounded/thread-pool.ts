@@ -103,7 +103,7 @@ export function createThreadPool(name: string, { permanent, spare }: PoolSize): 
     async use(start, work, tenant) {
       const slot = await acquire(tenant)
       try {
-        if (isClosed) throw new Error(`${name}: found closed, expected open`)
+        if (isClosed) throw new Error(`${name}: found closed; expected open`)
         tenant.signal?.throwIfAborted()
         return await useSlot(slot, start, { work, signal: tenant.signal })
       } finally {
@@ -194,7 +194,7 @@ class FairQueue<Item> {
   grant(slot: Item): void {
     const namespace = this.#next()
     const [waiter] = (namespace === undefined ? undefined : this.#waiting.get(namespace)) ?? []
-    if (namespace === undefined || waiter === undefined) throw new Error('found nobody who waits, expected somebody')
+    if (namespace === undefined || waiter === undefined) throw new Error('found nobody who waits; expected somebody')
     this.#remove(namespace, waiter)
     const others = this.#waiting.get(namespace)
     if (others !== undefined) {

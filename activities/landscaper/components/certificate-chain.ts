@@ -32,8 +32,8 @@ export function chainProblem(
   authorities: readonly X509Certificate[],
 ): string | undefined {
   const [signer, ...others] = chain
-  if (signer === undefined) return 'found none, expected one'
-  if (chain.length > MAX_CERTIFICATES) return `found a chain of ${chain.length}, expected at most ${MAX_CERTIFICATES}`
+  if (signer === undefined) return 'found no certificate; expected one'
+  if (chain.length > MAX_CERTIFICATES) return `found a chain of ${chain.length}; expected at most ${MAX_CERTIFICATES}`
   const at = signer.validFromDate
   let [below, between] = [signer, 0]
   for (;;) {
@@ -49,7 +49,7 @@ export function chainProblem(
     if (unfit !== undefined) return unfit
     below = next
     between += 1
-    if (between > MAX_CERTIFICATES) return 'found a ring, expected a chain'
+    if (between > MAX_CERTIFICATES) return 'found a ring; expected a chain'
   }
 }
 
@@ -64,24 +64,24 @@ function issued(issuer: X509Certificate, subject: X509Certificate): boolean {
 function ownProblem(certificate: X509Certificate, at: Date, isSigning = true): string | undefined {
   const name = nameOf(certificate)
   if (certificate.validFromDate > at || certificate.validToDate < at)
-    return `${name} did not hold at ${at.toISOString()}, when the signer's began to`
+    return `${name} was not valid at ${at.toISOString()}, when the signer's certificate became valid`
   const unknown = new Extended(certificate.raw).extensions.find(
     ({ critical, type }) => critical && !KNOWN_EXTENSIONS.includes(type),
   )
-  if (unknown !== undefined) return `${name} has the critical extension ${unknown.type}, which is not looked at`
+  if (unknown !== undefined) return `${name} has the critical extension ${unknown.type}, which Pawl does not support`
   // An array in Node, in spite of its declared type.
   const usages = certificate.keyUsage as readonly string[] | undefined
   if (!isSigning || usages === undefined || usages.some((one) => one === CODE_SIGNING || one === ANY_USAGE))
     return undefined
-  return `${name} is for ${usages.join(', ')}, expected code signing (${CODE_SIGNING})`
+  return `${name} is for ${usages.join(', ')}; expected code signing (${CODE_SIGNING})`
 }
 
 /** @param between the number of certificates between this one and the signer's. */
 function issuerProblem(certificate: X509Certificate, between: number): string | undefined {
   const name = nameOf(certificate)
-  if (!certificate.ca) return `${name} is none of an authority, but has issued one`
+  if (!certificate.ca) return `${name} issued a certificate, but is not an authority`
   const { modulusLength = MIN_RSA_BITS } = certificate.publicKey.asymmetricKeyDetails ?? {}
-  if (modulusLength < MIN_RSA_BITS) return `${name} has a key of ${modulusLength} bits, expected ${MIN_RSA_BITS}`
+  if (modulusLength < MIN_RSA_BITS) return `${name} has a key of ${modulusLength} bits; expected ${MIN_RSA_BITS}`
   const parsed = new Extended(certificate.raw)
   const usages = parsed.getExtension(KeyUsagesExtension)?.usages
   if (usages !== undefined && (usages & KeyUsageFlags.keyCertSign) === 0) return `${name} may not issue certificates`

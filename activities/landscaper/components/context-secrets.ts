@@ -30,10 +30,10 @@ export async function credentialsOf(
   context: Context | undefined,
 ): Promise<readonly (readonly CredentialEntry[])[]> {
   if (context === undefined) return []
-  const place = `context ${namespace}/${context.metadata.name}`
+  const place = `Context "${namespace}/${context.metadata.name}"`
   const { registryPullSecrets = [], ocmConfig } = context
   if (registryPullSecrets.length > MAX_SECRETS)
-    throw invalid(`${place}: registryPullSecrets: found ${registryPullSecrets.length}, expected at most ${MAX_SECRETS}`)
+    throw invalid(`${place}: registryPullSecrets: found ${registryPullSecrets.length}; expected at most ${MAX_SECRETS}`)
   const lists =
     ocmConfig?.name === undefined ? [] : [await readOcmCredentials(deps, { namespace, name: ocmConfig.name, place })]
   for (const [index, { name }] of registryPullSecrets.entries())
@@ -53,18 +53,18 @@ async function readOcmCredentials(
   deps: LandscaperDeps,
   { place, ...named }: SecretLocation,
 ): Promise<readonly CredentialEntry[]> {
-  const at = `${place}: ocmConfig: config map ${named.namespace}/${named.name}`
+  const at = `${place}: ocmConfig: ConfigMap "${named.namespace}/${named.name}"`
   const map = await read(deps, configMapResource, { ...named, place: at })
   const text = entriesOf(map)?.[CONFIG_KEY]
-  if (text === undefined) throw invalid(`${at}: found no key ${CONFIG_KEY}, expected one`)
+  if (text === undefined) throw invalid(`${at}: key "${CONFIG_KEY}" is missing; add it`)
   try {
     return readOcmConfig(
       await deps.landscaper.templates.data.yaml(text, `${at}, ${CONFIG_KEY}`),
-      `${at}, ${CONFIG_KEY}: it`,
+      `${at}, ${CONFIG_KEY}`,
     )
   } catch (error) {
     if (!(error instanceof YamlError)) throw error
-    throw invalid(`${at}, ${CONFIG_KEY}: found no YAML at line ${error.line}, expected a configuration of OCM`)
+    throw invalid(`${at}, ${CONFIG_KEY}: not valid YAML, line ${error.line}; expected an OCM configuration`)
   }
 }
 
@@ -72,13 +72,13 @@ async function pullSecret(
   deps: LandscaperDeps,
   { place, ...named }: SecretLocation,
 ): Promise<readonly CredentialEntry[]> {
-  const at = `${place}: secret ${named.namespace}/${named.name}`
+  const at = `${place}: Secret "${named.namespace}/${named.name}"`
   const entries = entriesOf(await read(deps, secretResource, { ...named, place: at })) ?? {}
   for (const [key, form] of Object.entries(DOCKER_KEYS)) {
     const packed = entries[key]
     if (packed !== undefined) return readDockerConfig(jsonOf(Buffer.from(packed, 'base64')), `${at}, ${key}`, form)
   }
-  throw invalid(`${at}: found no key ${Object.keys(DOCKER_KEYS).join(' and no ')}, expected one of them`)
+  throw invalid(`${at}: found neither ${Object.keys(DOCKER_KEYS).join(' nor ')}; add one of these keys`)
 }
 
 async function read(
@@ -88,7 +88,7 @@ async function read(
 ): Promise<KubeObject> {
   const found = /^[a-z0-9.-]+$/.test(name) ? await readObject(deps, watched, namespace, name) : undefined
   if (found !== undefined) return found
-  throw invalid(`${place}: it is not there, expected it`)
+  throw invalid(`${place} does not exist; create it`)
 }
 
 function invalid(message: string): BlueprintError {
@@ -113,11 +113,11 @@ export async function keysOf(
   { context, named, signatureName }: { context: Context | undefined; named: string; signatureName: string },
 ): Promise<TrustedKeys> {
   const signatures = context?.verificationSignatures ?? {}
-  const place = `context ${namespace}/${named}: verificationSignatures.${signatureName.slice(0, 100)}`
+  const place = `Context "${namespace}/${named}": verificationSignatures.${signatureName.slice(0, 100)}`
   const found = Object.hasOwn(signatures, signatureName) ? signatures[signatureName] : undefined
   const [publicKey, authority] = FIELDS.map((field) => found?.[field])
   if (publicKey === undefined && authority === undefined)
-    throw invalid(`${place}: found no key, expected ${FIELDS.join(' or ')}`)
+    throw invalid(`${place}: key is missing; add ${FIELDS.join(' or ')}`)
   return {
     publicKey: publicKey && (await keyIn(deps, namespace, publicKey, `${place}.${FIELDS[0]}`)),
     authorities: authority && (await keyIn(deps, namespace, authority, `${place}.${FIELDS[1]}`)),
@@ -131,21 +131,21 @@ async function keyIn(
   place: string,
 ) {
   if (at !== undefined && at !== '' && at !== namespace)
-    throw invalid(`${place}: found the namespace ${at.slice(0, 100)}, expected that of the context, or none`)
-  const where = `${place}: secret ${namespace}/${name}`
+    throw invalid(`${place}: namespace: found "${at.slice(0, 100)}"; expected the namespace of the Context, or nothing`)
+  const where = `${place}: Secret "${namespace}/${name}"`
   const secret = /^[a-z0-9.-]+$/.test(name) ? await readObject(deps, secretResource, namespace, name) : undefined
-  if (secret === undefined) throw invalid(`${where}: it is not there, expected it`)
+  if (secret === undefined) throw invalid(`${where} does not exist; create it`)
   const packed = entryOf(entriesOf(secret) ?? {}, key ?? '', where)
-  return { pem: Buffer.from(packed, 'base64').toString('utf8'), place: `secret ${namespace}/${name}` }
+  return { pem: Buffer.from(packed, 'base64').toString('utf8'), place: `Secret "${namespace}/${name}"` }
 }
 
 /** Without a key: the only entry. */
 function entryOf(entries: Readonly<Record<string, string>>, key: string, where: string): string {
   const keys = Object.keys(entries)
   if (key === '' && keys.length !== 1)
-    throw invalid(`${where}: found ${keys.length} keys, expected one, or its name in key`)
+    throw invalid(`${where}: found ${keys.length} keys; expected one, or the name of one in "key"`)
   const wanted = key === '' ? (keys[0] ?? '') : key
   const found = Object.hasOwn(entries, wanted) ? entries[wanted] : undefined
-  if (found === undefined) throw invalid(`${where}: found no key ${wanted.slice(0, 100)}, expected one`)
+  if (found === undefined) throw invalid(`${where}: key "${wanted.slice(0, 100)}" is missing; add it`)
   return found
 }

@@ -57,7 +57,7 @@ export class TransportArchive implements RegistryReader {
       : (inner, most) => folder.read(posix.join(path, inner), most)
     const bytes = await read(INDEX, MAX_MANIFEST_BYTES)
     if (bytes === undefined)
-      throw new BlueprintError('ComponentNotFound', `${place}: found no ${INDEX} in ${where}, expected one`)
+      throw new BlueprintError('ComponentNotFound', `${place}: ${INDEX} is missing in ${where}; add it`)
     return new TransportArchive(read, path, indexIn(jsonOf(bytes), `${INDEX} in ${where}`))
   }
 
@@ -77,7 +77,7 @@ export class TransportArchive implements RegistryReader {
     const [algorithm = ''] = digest.split(':')
     const found = `${algorithm}:${createHash(algorithm).update(bytes).digest('hex')}`
     if (found === digest) return bytes
-    throw new BlueprintError('UntrustedContent', `${this.#title}: found content of ${found}, expected ${digest}`)
+    throw new BlueprintError('UntrustedContent', `${this.#title}: found content of ${found}; expected ${digest}`)
   }
 
   get #title(): string {
@@ -103,11 +103,11 @@ async function readPacked(
 
 function indexIn(index: unknown, place: string): readonly Artefact[] {
   const artefacts = isFields(index) ? index['artifacts'] : undefined
-  if (!Array.isArray(artefacts)) throw invalid(`${place}: found ${typeName(artefacts)}, expected artifacts, a list`)
+  if (!Array.isArray(artefacts)) throw invalid(`${place}: found ${typeName(artefacts)}; expected artifacts, a list`)
   return artefacts.filter(isFields).map(({ repository, tag = '', digest }: Fields, at) => {
     if (typeof repository === 'string' && typeof tag === 'string' && typeof digest === 'string' && isDigest(digest))
       return { repository, tag, digest }
-    throw invalid(`${place}: artifacts[${at}]: found no repository and digest, expected both`)
+    throw invalid(`${place}: artifacts[${at}]: found no repository and digest; expected both`)
   })
 }
 

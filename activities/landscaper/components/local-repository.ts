@@ -47,9 +47,9 @@ export class LocalComponents implements ComponentRepository {
       const found = await this.#component(path, text, { name, version }, unread)
       if (found !== undefined) return { component: found, folder: posix.dirname(path) }
     }
-    const also = unread.length === 0 ? '' : `; what could not be read: ${unread.slice(0, 3).join(', ')}`
+    const also = unread.length === 0 ? '' : `; unreadable: ${unread.slice(0, 3).join(', ')}`
     const where = `folder ${this.#path} of the registry`
-    throw new BlueprintError('ComponentNotFound', `${place}: found no component ${name}:${version} in ${where}${also}`)
+    throw new BlueprintError('ComponentNotFound', `${place}: no component "${name}:${version}" in ${where}; add it${also}`)
   }
 
   async localContentOf(
@@ -57,13 +57,13 @@ export class LocalComponents implements ComponentRepository {
     folder: string | undefined,
   ): Promise<ResourceContent> {
     const { access } = resource
-    const place = `resource ${resource.name} of component ${titleOfComponent(component)}`
+    const place = `resource "${resource.name}" of component "${titleOfComponent(component)}"`
     const key = 'filename' in access && !('localReference' in access) ? 'filename' : 'localReference'
     const [reference, mediaType] = [access[key], access['mediaType'] ?? '']
     if (typeof reference !== 'string' || reference === '')
-      throw invalid(`${place}: access.${key}: found no text, expected the name of a blob`)
+      throw invalid(`${place}: access.${key}: found nothing; expected the name of a blob`)
     if (typeof mediaType !== 'string')
-      throw invalid(`${place}: access.mediaType: found ${typeName(mediaType)}, expected text`)
+      throw invalid(`${place}: access.mediaType: found ${typeName(mediaType)}; expected text`)
     const folders = [...(folder === undefined ? [] : [folder]), this.#path]
     return await readBlob(this.#folder, folders, { reference, mediaType, place: `${place}, ${reference}` })
   }
@@ -96,7 +96,7 @@ export class LocalComponents implements ComponentRepository {
       if (content === undefined) continue
       bytes += content.length
       if (bytes > MAX_DESCRIPTORS_BYTES) {
-        const found = `found more than ${MAX_DESCRIPTORS_BYTES} bytes of component descriptors, expected fewer`
+        const found = `found more than ${MAX_DESCRIPTORS_BYTES} bytes of component descriptors; expected fewer`
         throw invalid(`folder ${this.#path} of the registry: ${found}`)
       }
       texts.set(path, content.toString('utf8'))
@@ -126,13 +126,13 @@ async function readBlob(
     if (bytes !== undefined) return { bytes, mediaType }
   }
   const expected = `expected one of ${[...new Set(paths)].join(', ')} in the registry`
-  throw new BlueprintError('ComponentNotFound', `${place}: found no such blob, ${expected}`)
+  throw new BlueprintError('ComponentNotFound', `${place}: blob not found; ${expected}`)
 }
 
 async function filesBelow(folder: RegistryFolder, path: string): Promise<Readonly<Record<string, Buffer>>> {
   const found = await folder.list(path, { levels: MAX_LEVELS, files: MAX_FILES }, () => true)
   const bytes = found.reduce((sum, one) => sum + one.bytes, 0)
-  if (bytes > MAX_BYTES) throw invalid(`${path} of the registry: found ${bytes} bytes, expected at most ${MAX_BYTES}`)
+  if (bytes > MAX_BYTES) throw invalid(`${path} of the registry: found ${bytes} bytes; expected at most ${MAX_BYTES}`)
   const files: [string, Buffer][] = []
   for (const one of found) {
     const content = await folder.read(one.path, MAX_BYTES)

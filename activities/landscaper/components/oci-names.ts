@@ -50,23 +50,23 @@ export function canonicalHost(hostname: string): string {
 export function readOciContext(context: Fields, place: string): OciContext {
   const { baseUrl } = context
   if (typeof baseUrl !== 'string' || baseUrl === '')
-    throw invalid(`${place}.baseUrl: found ${typeName(baseUrl)}, expected a registry such as ghcr.io/acme`)
+    throw invalid(`${place}.baseUrl: found ${typeName(baseUrl)}; expected a registry such as ghcr.io/acme`)
   const { prefix: subPath, mapping } = readOciNames(context, place)
   const found = splitAddress(baseUrl)
   if (found === undefined)
-    throw invalid(`${place}.baseUrl: found ${shown(baseUrl)}, expected a registry such as ghcr.io/acme`)
+    throw invalid(`${place}.baseUrl: found ${shown(baseUrl)}; expected a registry such as ghcr.io/acme`)
   const prefix = joined(found.path, subPath)
   if (prefix !== '' && !PATH.test(prefix))
-    throw invalid(`${place}: found the path ${shown(prefix)}, expected what OCI registries have for a name`)
+    throw invalid(`${place}: found the path ${shown(prefix)}; expected a valid path of an OCI registry`)
   return { origin: found.origin, prefix, mapping }
 }
 
 /** Reads the mapping of names to paths. @throws BlueprintError with field, actual and expected value. */
 export function readOciNames(context: Fields, place: string): Pick<OciContext, 'prefix' | 'mapping'> {
   const [prefix, mapping] = [context['subPath'] ?? '', context['componentNameMapping'] ?? 'urlPath']
-  if (typeof prefix !== 'string') throw invalid(`${place}.subPath: found ${typeName(prefix)}, expected text`)
+  if (typeof prefix !== 'string') throw invalid(`${place}.subPath: found ${typeName(prefix)}; expected text`)
   if (mapping !== 'urlPath' && mapping !== 'sha256-digest')
-    throw invalid(`${place}.componentNameMapping: found ${shown(mapping)}, expected urlPath or sha256-digest`)
+    throw invalid(`${place}.componentNameMapping: found ${shown(mapping)}; expected urlPath or sha256-digest`)
   return { prefix, mapping }
 }
 
@@ -78,7 +78,7 @@ export function repositoryOf({ origin, prefix, mapping }: OciContext, component:
       : joined(prefix, createHash('sha256').update(component).digest('hex'))
   if (isPath(path)) return { origin, path }
   throw invalid(
-    `component ${shown(component)}: found a name that no OCI registry takes, expected lower case and slashes`,
+    `component ${shown(component)}: invalid name for an OCI registry; use lower-case letters and slashes`,
   )
 }
 
@@ -86,7 +86,7 @@ export function repositoryOf({ origin, prefix, mapping }: OciContext, component:
 export function tagOf(version: string): string {
   const tag = version.replaceAll('+', BUILD)
   if (TAG.test(tag)) return tag
-  throw invalid(`version ${shown(version)}: found a version that no OCI registry takes, expected one such as 1.2.0`)
+  throw invalid(`version ${shown(version)}: invalid version for an OCI registry; expected one such as 1.2.0`)
 }
 
 export interface OciReference {

@@ -52,21 +52,21 @@ export class OciComponents implements ComponentRepository {
     const text = await withPlace(place, () => this.#text(repository, reference, at))
     this.#bytes += text.length
     if (this.#bytes > MAX_DESCRIPTORS_BYTES)
-      throw invalid(`${at}: found more than ${MAX_DESCRIPTORS_BYTES} bytes of component descriptors, expected fewer`)
+      throw invalid(`${at}: found more than ${MAX_DESCRIPTORS_BYTES} bytes of component descriptors; expected fewer`)
     const component = readComponent(await this.#yaml(text, at), at)
     const [found, wanted] = [titleOfComponent(component), titleOfComponent({ name, version })]
     if (found === wanted) return { component, folder: undefined }
-    throw new BlueprintError('UntrustedContent', `${at}: found the descriptor of ${found}, expected that of ${wanted}`)
+    throw new BlueprintError('UntrustedContent', `${at}: found the descriptor of "${found}"; expected the descriptor of "${wanted}"`)
   }
 
   /** For a resource that is stored in the component's own repository. */
   async localContentOf({ component, resource }: ResolvedResource): Promise<ResourceContent> {
     const { access } = resource
-    const place = `resource ${resource.name} of component ${titleOfComponent(component)}`
+    const place = `resource "${resource.name}" of component "${titleOfComponent(component)}"`
     const key = 'digest' in access && !('localReference' in access) ? 'digest' : 'localReference'
     const digest = access[key]
     if (typeof digest !== 'string' || !isDigest(digest))
-      throw invalid(`${place}: access.${key}: found ${typeName(digest)}, expected a digest such as sha256:...`)
+      throw invalid(`${place}: access.${key}: found ${typeName(digest)}; expected a digest such as sha256:...`)
     const repository = repositoryOf(this.#context, component.name)
     const bytes = await withPlace(place, async () => (await this.#reader()).blob(repository, digest))
     return { bytes, mediaType: mediaTypeOf(access) }
@@ -76,7 +76,7 @@ export class OciComponents implements ComponentRepository {
     const reader = await this.#reader()
     const manifest = manifestIn(await reader.manifest(repository, reference), at)
     if (!CONFIG_TYPES.includes(manifest.config.mediaType))
-      throw invalid(`${at}: found a config of the type ${shown(manifest.config.mediaType)}, expected a component`)
+      throw invalid(`${at}: found a config of the type ${shown(manifest.config.mediaType)}; expected a component`)
     const config = jsonOf(await reader.blob(repository, manifest.config.digest, MAX_CONFIG_BYTES))
     const { mediaType, digest } = layerIn(
       isFields(config) ? config['componentDescriptorLayer'] : undefined,
@@ -84,7 +84,7 @@ export class OciComponents implements ComponentRepository {
     )
     const isTar = TAR_TYPES.includes(mediaType)
     if (!isTar && !TEXT_TYPES.includes(mediaType))
-      throw invalid(`${at}: found a layer of the type ${shown(mediaType)}, expected a component descriptor`)
+      throw invalid(`${at}: found a layer of the type ${shown(mediaType)}; expected a component descriptor`)
     const bytes = await reader.blob(repository, digest, MAX_LAYER_BYTES)
     return isTar ? await this.#unpacked(bytes, at) : bytes.toString('utf8')
   }
@@ -92,7 +92,7 @@ export class OciComponents implements ComponentRepository {
   async #unpacked(bytes: Buffer, at: string): Promise<string> {
     const text = (await withPlace(at, () => this.#data.archive(bytes)))[DESCRIPTOR_FILE]
     if (text === undefined)
-      throw invalid(`${at}: found no ${DESCRIPTOR_FILE} in the archive of its layer, expected one`)
+      throw invalid(`${at}: ${DESCRIPTOR_FILE} is missing in the archive of its layer; push the component again`)
     if (!isText(text)) throw invalid(`${at}, ${DESCRIPTOR_FILE}: ${notTextProblem(text)}`)
     return text
   }
@@ -113,11 +113,11 @@ export async function ociContentOf(
   { component, resource: { access, name } }: ResolvedResource,
   reference: string,
 ): Promise<ResourceContent> {
-  const place = `resource ${name} of component ${titleOfComponent(component)}`
+  const place = `resource "${name}" of component "${titleOfComponent(component)}"`
   const found = readOciReference(reference)
   if (found === undefined)
     throw invalid(
-      `${place}: access: found ${shown(reference)}, expected a reference such as ghcr.io/acme/blueprint:1.2.0`,
+      `${place}: access: found ${shown(reference)}; expected a reference such as ghcr.io/acme/blueprint:1.2.0`,
     )
   const { repository } = found
   const { digest } = access
@@ -128,7 +128,7 @@ export async function ociContentOf(
   const { layers } = manifestIn(manifest, at)
   const [layer] = layers
   if (layer === undefined || layers.length > 1)
-    throw invalid(`${at}: found ${layers.length} layers, expected an artefact with one, the content`)
+    throw invalid(`${at}: found ${layers.length} layers; expected an artefact with one, the content`)
   const bytes = await withPlace(place, () => reader.blob(repository, layer.digest))
   return { bytes, mediaType: layer.mediaType, manifest }
 }
@@ -143,7 +143,7 @@ function manifestIn(bytes: Buffer, at: string): { readonly config: Layer; readon
   const fields: Fields = isFields(manifest) ? manifest : {}
   const layers = fields['layers']
   if (!isFields(fields['config']) || !Array.isArray(layers))
-    throw invalid(`${at}: found something else, expected a manifest with config and layers`)
+    throw invalid(`${at}: found something else; expected a manifest with config and layers`)
   return {
     config: layerIn(fields['config'], `${at}: config of its manifest`),
     layers: layers.map((one, index) => layerIn(one, `${at}: layers[${index}] of its manifest`)),
@@ -153,7 +153,7 @@ function manifestIn(bytes: Buffer, at: string): { readonly config: Layer; readon
 function layerIn(value: unknown, at: string): Layer {
   const { digest, mediaType = '' } = isFields(value) ? value : {}
   if (typeof digest === 'string' && isDigest(digest) && typeof mediaType === 'string') return { digest, mediaType }
-  throw invalid(`${at}: found no digest, expected one such as sha256:...`)
+  throw invalid(`${at}: digest is missing; expected one such as sha256:...`)
 }
 
 function mediaTypeOf({ mediaType }: Fields): string {

@@ -71,7 +71,7 @@ export class PackedArchives {
     const index = await this.#withDeadline(this.#indexOf(archive), title)
     const file = index.files.get(path)
     if (file === undefined) return undefined
-    if (file.size > most) throw invalid(`${title}: ${path}: found ${file.size} bytes, expected at most ${most}`)
+    if (file.size > most) throw invalid(`${title}: ${path}: found ${file.size} bytes; expected at most ${most}`)
     const content = index.cached.get(path) ?? (await this.#withDeadline(this.#content(archive, index, file), title))
     this.#cache(index, path, content)
     return content
@@ -99,7 +99,7 @@ export class PackedArchives {
     await this.#pass(archive, {
       isRequested: (file) => {
         if (file.path.length > MAX_PATH_LENGTH) return false
-        if (index.files.has(file.path)) throw invalid(`${archive.title}: ${file.path}: found twice, expected once`)
+        if (index.files.has(file.path)) throw invalid(`${archive.title}: ${file.path}: found twice; expected once`)
         index.files.set(file.path, file)
         const isKept = file.size <= Math.min(room, this.#limits.smallBytes)
         if (isKept) room -= file.size
@@ -183,11 +183,11 @@ async function beginsWith(file: FileHandle, magic: Buffer): Promise<boolean> {
 }
 
 function tooSlow(title: string, ms: number): Error {
-  return retryableFailure('RegistryUnavailable', `${title}: not gone through after ${ms / 1000} s; it is asked again`)
+  return retryableFailure('RegistryUnavailable', `${title}: not read after ${ms / 1000} s; Pawl retries`)
 }
 
 function changed(title: string): Error {
-  return retryableFailure('RegistryUnavailable', `${title}: changed while it was read; it is asked again`)
+  return retryableFailure('RegistryUnavailable', `${title}: changed while it was read; Pawl retries`)
 }
 
 function invalid(message: string): BlueprintError {

@@ -123,10 +123,10 @@ export class RegistryCache {
     const own = running.filter((one) => one.namespace === namespace)
     const { reads, readsOfNamespace } = this.#limits
     if (running.length < reads && own.length < readsOfNamespace) return
-    const found = `found ${own.length} readings of this namespace and ${running.length} in all`
+    const found = `found ${own.length} downloads of this namespace and ${running.length} in total`
     throw retryableFailure(
       'RegistryUnavailable',
-      `${title}: ${found}, expected fewer than ${readsOfNamespace} and ${reads}; it is asked again`,
+      `${title}: ${found}; expected fewer than ${readsOfNamespace} and ${reads}; Pawl retries`,
     )
   }
 
@@ -178,6 +178,6 @@ export class RegistryCache {
 function tooSlow({ title }: ReadRequest, ms: number): Error {
   return retryableFailure(
     'RegistryUnavailable',
-    `${title}: not there after ${Math.round(ms / 1000)} s; it is asked again`,
+    `${title}: not loaded after ${Math.round(ms / 1000)} s; Pawl retries`,
   )
 }

@@ -54,9 +54,9 @@ export class RegistryClient {
     const answer = await this.#send(asked, signal)
     if (answer.status === 200) return verifyDigest(asked, answer)
     const what = titleOf(asked)
-    if (answer.status === 404) throw new BlueprintError('ComponentNotFound', `${what}: the registry has none`)
+    if (answer.status === 404) throw new BlueprintError('ComponentNotFound', `${what} does not exist in the registry; correct the name or version, or push it`)
     if (answer.status === 401 || answer.status === 403) throw denied(asked, answer.status)
-    throw invalid(`${what}: found status ${answer.status}, expected 200`)
+    throw invalid(`${what}: found status ${answer.status}; expected 200`)
   }
 
   async #send(asked: RegistryObject, signal: AbortSignal): Promise<RegistryAnswer> {
@@ -111,7 +111,7 @@ export class RegistryClient {
     const { asked } = exchange
     const token = await this.#connections.send(tokenRequest(exchange))
     if (token.status >= 400 && token.status < 404) throw denied(asked, token.status)
-    if (token.status !== 200) throw invalid(`${titleOf(asked)}: found status ${token.status} for a token, expected 200`)
+    if (token.status !== 200) throw invalid(`${titleOf(asked)}: found status ${token.status} for a token; expected 200`)
     const { header, lifeS } = tokenIn(token.bytes, asked)
     this.#cache(asked, header, lifeS)
     return header
@@ -176,7 +176,7 @@ function tokenIn(bytes: Buffer, asked: RegistryObject): { readonly header: strin
   const fields = isFields(answer) ? answer : {}
   const token = fields['token'] ?? fields['access_token']
   if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token))
-    throw invalid(`${titleOf(asked)}: found no token in the answer of the one who gives them, expected one`)
+    throw invalid(`${titleOf(asked)}: the token server returned no token; correct the credentials`)
   const life = Number(fields['expires_in'] ?? DEFAULT_LIFETIME_S)
   // A few seconds may pass until the token is used.
   return { header: `Bearer ${token}`, lifeS: Number.isFinite(life) ? Math.max(life - 5, 0) : 0 }
@@ -198,7 +198,7 @@ function verifyDigest(asked: RegistryObject, { bytes, headers }: RegistryAnswer)
   const [algorithm = ''] = wanted.split(':')
   const found = isDigest(wanted) ? `${algorithm}:${createHash(algorithm).update(bytes).digest('hex')}` : ''
   if (found === wanted) return bytes
-  const message = `${titleOf(asked)}: found content with the digest ${found}, expected ${wanted.slice(0, 200)}`
+  const message = `${titleOf(asked)}: found content with the digest ${found}; expected ${wanted.slice(0, 200)}`
   throw new BlueprintError('UntrustedContent', message)
 }
 
@@ -209,11 +209,11 @@ export function titleOf({ repository, reference }: Pick<RegistryObject, 'reposit
 }
 
 function denied(asked: RegistryObject, status: number): BlueprintError {
-  const sent = asked.credential === undefined ? 'without credentials' : 'with the credentials that it has for it'
-  const expected = 'expected registryPullSecrets or ocmConfig of the context to have such as may pull'
+  const sent = asked.credential === undefined ? 'without credentials' : 'with the configured credentials'
+  const expected = 'add credentials with pull rights to registryPullSecrets or ocmConfig of the Context'
   return new BlueprintError(
     'RegistryDenied',
-    `${titleOf(asked)}: the registry refuses it ${sent} (${status}); ${expected}`,
+    `${titleOf(asked)}: the registry denies access ${sent} (${status}); ${expected}`,
   )
 }
 

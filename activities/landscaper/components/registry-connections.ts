@@ -65,7 +65,7 @@ export class RegistryConnections {
       if (typeof answer !== 'string') return answer
       next = redirectedRequest(next, answer)
     }
-    throw invalidAnswer(asked.url, `found more than ${MAX_REDIRECTS} redirects, expected fewer`)
+    throw invalidAnswer(asked.url, `found more than ${MAX_REDIRECTS} redirects; expected fewer`)
   }
 
   async close(): Promise<void> {
@@ -94,7 +94,7 @@ export class RegistryConnections {
         bodyTimeout: IDLE_TIMEOUT_MS,
       })
       if (statusCode === 200) {
-        const excess = () => invalidAnswer(url, `found more than ${most} bytes, expected at most that`)
+        const excess = () => invalidAnswer(url, `found more than ${most} bytes; expected at most that`)
         return { origin, status: statusCode, headers, bytes: await readBody(body, most, excess) }
       }
       // The body of an error may be long, or quote the request.
@@ -136,10 +136,10 @@ export class RegistryConnections {
 /** Implements N2. */
 function redirectedRequest(asked: RegistryRequest, location: string): RegistryRequest {
   if (asked.form !== undefined || !URL.canParse(location, asked.url))
-    throw invalidAnswer(asked.url, 'found a redirect that leads nowhere, expected an answer')
+    throw invalidAnswer(asked.url, 'found a redirect without a valid address; expected content')
   const url = new URL(location, asked.url)
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
-    throw invalidAnswer(asked.url, `found a redirect to ${url.protocol.slice(0, 20)}, expected https`)
+    throw invalidAnswer(asked.url, `found a redirect to ${url.protocol.slice(0, 20)}; expected https`)
   url.username = url.password = ''
   if (url.origin === new URL(asked.url).origin) return { ...asked, url: url.href }
   return { ...asked, url: url.href, authorization: undefined, authority: undefined }
@@ -153,8 +153,8 @@ function failureOf(error: unknown, { url, signal }: RegistryRequest): unknown {
   if (typeof code !== 'string') return error
   // Undici throws this for invalid headers: no other argument comes from a tenant.
   if (code === 'UND_ERR_INVALID_ARG')
-    return invalidAnswer(url, 'found credentials that no request takes, expected plain text')
-  const expected = 'expected one of the authorities that the worker trusts, or of certificateAuthority in ocmConfig'
+    return invalidAnswer(url, 'found credentials with invalid characters; expected printable ASCII')
+  const expected = 'add its authority to certificateAuthority in ocmConfig'
   if (isUntrusted(code))
     return new BlueprintError(
       'UntrustedServer',
@@ -165,7 +165,7 @@ function failureOf(error: unknown, { url, signal }: RegistryRequest): unknown {
 
 /** The request may be retried. */
 function unavailable(url: string, why: string): Error {
-  return retryableFailure('RegistryUnavailable', `${originOf(url)}: found no answer (${why}); it is asked again`)
+  return retryableFailure('RegistryUnavailable', `${originOf(url)}: no answer (${why}); Pawl retries`)
 }
 
 function invalidAnswer(url: string, problem: string): BlueprintError {

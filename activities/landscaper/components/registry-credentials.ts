@@ -79,9 +79,9 @@ export function readDockerConfig(
   place: string,
   form: 'config.json' | '.dockercfg',
 ): readonly CredentialEntry[] {
-  if (!isFields(value)) throw invalid(`${place}: found ${typeName(value)}, expected a map`)
+  if (!isFields(value)) throw invalid(`${place}: found ${typeName(value)}; expected a map`)
   const auths = form === '.dockercfg' ? value : (value['auths'] ?? {})
-  if (!isFields(auths)) throw invalid(`${place}.auths: found ${typeName(auths)}, expected a map`)
+  if (!isFields(auths)) throw invalid(`${place}.auths: found ${typeName(auths)}; expected a map`)
   const entries = Object.entries(auths)
   refuseTooMany(entries.length, `${place}.auths`)
   return entries.flatMap(([server, entry]) => {
@@ -97,7 +97,7 @@ export function readDockerConfig(
 const MAX_ENTRIES = 1000
 
 function refuseTooMany(found: number, field: string): void {
-  if (found > MAX_ENTRIES) throw invalid(`${field}: found ${found} entries, expected at most ${MAX_ENTRIES}`)
+  if (found > MAX_ENTRIES) throw invalid(`${field}: found ${found} entries; expected at most ${MAX_ENTRIES}`)
 }
 
 /** Parses `https://index.docker.io/v1/`, `ghcr.io` or `registry.example:5000/acme`. */
@@ -137,7 +137,7 @@ function basicIn(auth: string | undefined, at: string): { username?: string; pas
   if (auth === undefined || auth === '') return {}
   const decoded = Buffer.from(auth, 'base64').toString('utf8')
   const colon = decoded.indexOf(':')
-  if (colon <= 0) throw invalid(`${at}: auth: found something else, expected user and password in base64`)
+  if (colon <= 0) throw invalid(`${at}: auth: not "user:password" in base64`)
   // Some tools append zero bytes.
   return { username: decoded.slice(0, colon), password: decoded.slice(colon + 1).replace(/\0+$/, '') }
 }
@@ -160,7 +160,7 @@ const MAX_NESTED = 10
  * @throws BlueprintError `NotSupported` with an unsupported type, otherwise for malformed fields.
  */
 export function readOcmConfig(value: unknown, place: string, level = 0): readonly CredentialEntry[] {
-  if (!isFields(value)) throw invalid(`${place}: found ${typeName(value)}, expected a map`)
+  if (!isFields(value)) throw invalid(`${place}: found ${typeName(value)}; expected a map`)
   const type = typeIn(value, place)
   const fields = readFields(value, [], (path, problem) => refuse(`${place}.${printPath(path)}: ${problem}`), 'exact')
   if (type === GENERIC && level < MAX_NESTED)
@@ -169,7 +169,7 @@ export function readOcmConfig(value: unknown, place: string, level = 0): readonl
     )
   if (type !== CREDENTIALS) throw notSupported(`${place}.type`, type, `${GENERIC} or ${CREDENTIALS}`)
   if (fields.raw('aliases') !== undefined)
-    throw new BlueprintError('NotSupported', `${place}.aliases: found some, expected none: they are not supported`)
+    throw new BlueprintError('NotSupported', `${place}.aliases: found aliases, which Pawl does not support; remove them`)
   refuseTooMany((fields.list('consumers') ?? []).length, `${place}.consumers`)
   const consumers = (fields.list('consumers') ?? []).flatMap((one, index) =>
     consumerIn(one, `${place}.consumers[${index}]`),
@@ -201,7 +201,7 @@ function consumerIn(value: unknown, place: string): readonly CredentialEntry[] {
 
 function consumerOf(identity: Readonly<Record<string, string>>, place: string): Omit<CredentialEntry, 'credential'> {
   const { hostname = '', port = '', scheme = '', pathprefix = '' } = identity
-  if (hostname === '') throw invalid(`${place}.identity.hostname: found none, expected that of a registry`)
+  if (hostname === '') throw invalid(`${place}.identity.hostname: found nothing; expected the host name of a registry`)
   return {
     hostname: hostname.toLowerCase(),
     path: pathprefix.replace(/^\/+|\/+$/g, ''),
@@ -218,7 +218,7 @@ function repositoryIn(value: unknown, place: string): readonly CredentialEntry[]
   if (repository['dockerConfigFile'] !== undefined)
     throw new BlueprintError(
       'NotSupported',
-      `${at}.dockerConfigFile: found a file, which would be one of the worker; expected dockerConfig with its content`,
+      `${at}.dockerConfigFile: found a file; use dockerConfig with its content`,
     )
   if (repository['propagateConsumerIdentity'] === false) return []
   return readDockerConfig(repository['dockerConfig'], `${at}.dockerConfig`, 'config.json')
@@ -228,11 +228,11 @@ function repositoryIn(value: unknown, place: string): readonly CredentialEntry[]
 function typeIn(value: unknown, place: string): string {
   const type = isFields(value) ? value['type'] : undefined
   if (typeof type === 'string' && type !== '') return type.replace(/\/v\d+\w*$/, '')
-  throw invalid(`${place}.type: found ${typeName(type)}, expected text`)
+  throw invalid(`${place}.type: found ${typeName(type)}; expected text`)
 }
 
 function notSupported(field: string, found: string, expected: string): BlueprintError {
-  const message = `${field}: found ${JSON.stringify(found.slice(0, 100))}, expected ${expected}: others are not supported`
+  const message = `${field}: found ${JSON.stringify(found.slice(0, 100))}; expected ${expected}: Pawl supports no others`
   return new BlueprintError('NotSupported', message)
 }
 

@@ -43,7 +43,7 @@ export class RegistryFolder {
   static async open(root: string): Promise<RegistryFolder> {
     const found = await orUndefined(realpath(root))
     if (found !== undefined) return new RegistryFolder(found)
-    throw new BlueprintError('NotSupported', `--registry-local: found no folder ${root} on the worker, expected one`)
+    throw new BlueprintError('NotSupported', `--registry-local: folder "${root}" does not exist on the worker; create it`)
   }
 
   /** The kind of the entry at a path (R1, R2); undefined for anything else. */
@@ -60,7 +60,7 @@ export class RegistryFolder {
     const found = place === undefined ? undefined : await orUndefined(stat(place))
     if (place === undefined || found?.isFile() !== true) return undefined
     if (found.size > most)
-      throw invalid(`file ${path} of the registry: found ${found.size} bytes, expected at most ${most}`)
+      throw invalid(`file ${path} of the registry: found ${found.size} bytes; expected at most ${most}`)
     return await orUndefined(readFile(place))
   }
 
@@ -92,7 +92,7 @@ export class RegistryFolder {
         const bytes = (await this.#sizeOf(inner)) ?? 0
         files.push({ path: inner, bytes })
         if (files.length > limits.files)
-          throw invalid(`folder ${path} of the registry: found more than ${limits.files} files, expected fewer`)
+          throw invalid(`folder ${path} of the registry: found more than ${limits.files} files; expected fewer`)
       }
     }
     return files.sort((left, right) => (left.path < right.path ? -1 : 1))

@@ -45,7 +45,7 @@ export class RepositoryOfContext {
     this.#data = data
     this.#source = source
     this.#named = named
-    this.#place = named === undefined ? `repositoryContext of context ${source.context}` : field
+    this.#place = named === undefined ? `Context "${source.context}": repositoryContext` : field
   }
 
   /** The repository context as the user wrote it; undefined if the object has no repository context. */
@@ -64,17 +64,17 @@ export class RepositoryOfContext {
 
   async contentOf(found: ResolvedResource, folder: string | undefined): Promise<ResourceContent> {
     const { component, resource } = found
-    const place = `resource ${resource.name} of component ${titleOfComponent(component)}`
+    const place = `resource "${resource.name}" of component "${titleOfComponent(component)}"`
     const type = typeof resource.access['type'] === 'string' ? withoutVersion(resource.access['type']) : ''
     if (LOCAL_ACCESS.includes(type)) return await (await this.#opened()).localContentOf(found, folder)
     const field = Object.hasOwn(OCI_ACCESS, type) ? OCI_ACCESS[type] : undefined
     if (field === undefined) {
       const expected = `expected ${[...LOCAL_ACCESS, ...Object.keys(OCI_ACCESS)].join(', ')}: others are not supported yet`
-      throw notSupported(`${place}: access.type: found ${JSON.stringify(type.slice(0, 100))}, ${expected}`)
+      throw notSupported(`${place}: access.type: found ${JSON.stringify(type.slice(0, 100))}; ${expected}`)
     }
     const reference = resource.access[field]
     if (typeof reference !== 'string' || reference === '')
-      throw invalid(`${place}: access.${field}: found ${typeName(reference)}, expected text`)
+      throw invalid(`${place}: access.${field}: found ${typeName(reference)}; expected text`)
     return await ociContentOf(await this.#source.registries(), found, reference)
   }
 
@@ -95,7 +95,7 @@ export class RepositoryOfContext {
       return new OciComponents(registry, this.#source.registries, this.#data)
     }
     const found = `${this.#place}.type: found ${JSON.stringify(type.slice(0, 100))}`
-    throw notSupported(`${found}, expected OCIRegistry, CommonTransportFormat or local: others are not supported yet`)
+    throw notSupported(`${found}; expected OCIRegistry, CommonTransportFormat or local: others are not supported yet`)
   }
 
   async #openFolder(context: Fields): Promise<ComponentRepository> {
@@ -113,10 +113,10 @@ export class RepositoryOfContext {
   async #folderOf(context: Fields): Promise<{ readonly folder: RegistryFolder; readonly path: string }> {
     const { registryFolder } = this.#source
     const { type, filePath: path = context['baseUrl'] ?? '' } = context
-    if (typeof path !== 'string') throw invalid(`${this.#place}.filePath: found ${typeName(path)}, expected text`)
+    if (typeof path !== 'string') throw invalid(`${this.#place}.filePath: found ${typeName(path)}; expected text`)
     if (registryFolder !== undefined) return { folder: await RegistryFolder.open(registryFolder), path }
     throw notSupported(
-      `${this.#place}: found type ${typeof type === 'string' ? type : ''}, but the worker has no folder of components; expected --registry-local`,
+      `${this.#place}: found type ${typeof type === 'string' ? type : ''}, but the worker has no folder of components; start it with --registry-local`,
     )
   }
 
@@ -125,9 +125,9 @@ export class RepositoryOfContext {
     const found = this.repositoryContext
     if (found === undefined || found === null)
       throw invalid(
-        `spec.componentDescriptor: found no repositoryContext, neither there nor in context ${context}; expected one`,
+        `spec.componentDescriptor: repositoryContext is missing, also in Context "${context}"; add it to one of them`,
       )
-    if (!isFields(found)) throw invalid(`${this.#place}: found ${typeName(found)}, expected a map`)
+    if (!isFields(found)) throw invalid(`${this.#place}: found ${typeName(found)}; expected a map`)
     return found
   }
 }

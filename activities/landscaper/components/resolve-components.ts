@@ -69,7 +69,7 @@ async function resolve(data: ComponentData, source: ComponentSource) {
   const [ref, inline] = [fields.fields('ref'), fields.raw('inline')]
   if ((ref === undefined) === (inline === undefined))
     refuse(
-      `${PLACE}: found ${ref === undefined ? 'neither ref nor inline' : 'both ref and inline'}, expected one of them`,
+      `${PLACE}: found ${ref === undefined ? 'neither ref nor inline' : 'both ref and inline'}; expected one of them`,
     )
   const own = inline === undefined ? undefined : readComponent(inline, `${PLACE}.inline`)
   const resolver = new Resolver(data, source, {
@@ -84,8 +84,8 @@ async function resolve(data: ComponentData, source: ComponentSource) {
 function namesIn(ref: Fields): Names {
   const { componentName, version } = ref
   if (typeof componentName !== 'string' || componentName === '')
-    refuse(`${PLACE}.ref: found no componentName, expected one`)
-  if (typeof version !== 'string' || version === '') refuse(`${PLACE}.ref: found no version, expected one`)
+    refuse(`${PLACE}.ref.componentName: found nothing; add it`)
+  if (typeof version !== 'string' || version === '') refuse(`${PLACE}.ref.version: found nothing; add it`)
   return { componentName, version }
 }
 
@@ -135,7 +135,7 @@ class Resolver {
     const read = { component: next.component, links: resolved.map(titleOf) }
     this.#visited.set(title, { ...next, component: replaceReferences(next.component, resolved), read })
     if (this.#visited.size > MAX_COMPONENTS)
-      refuse(`${PLACE}: found more than ${MAX_COMPONENTS} components that it refers to, expected fewer`)
+      refuse(`${PLACE}: found more than ${MAX_COMPONENTS} referenced components; expected fewer`)
     for (const [index, reference] of next.component.references.entries())
       await this.#visitReference(reference, resolved[index] ?? this.#applyOverwrites(reference), here)
   }
@@ -147,18 +147,18 @@ class Resolver {
   ): Promise<void> {
     const wanted = titleOf(resolved)
     if (here.includes(wanted))
-      refuse(`${PLACE}: components refer to each other: ${formatCycle(here, wanted)}; expected no ring`)
+      refuse(`${PLACE}: components refer to each other: ${formatCycle(here, wanted)}; remove one of these references`)
     const known = this.#visited.get(wanted)
     if (known === undefined) await this.#visit(await this.#load(reference, resolved), here)
     else if (!known.isInline && known.repository !== resolved.repository)
-      refuse(`${reference.place}: ${wanted} is wanted from two repositories, expected one`)
+      refuse(`${reference.place}: found ${wanted} in two repositories; expected one`)
   }
 
   async #load({ inline, place }: ComponentReference, resolved: ResolvedReference): Promise<LocatedComponent> {
     if (inline === undefined || resolved.isReplaced) return await this.#find(resolved, place)
     const component = readComponent(inline, `${place}.labels`)
     const [title, wanted] = [titleOfComponent(component), titleOf(resolved)]
-    if (title !== wanted) refuse(`${place}.labels: found the descriptor of ${title}, expected that of ${wanted}`)
+    if (title !== wanted) refuse(`${place}.labels: found the descriptor of "${title}"; expected the descriptor of "${wanted}"`)
     return { component, folder: undefined, repository: this.#firstRepository, isInline: true }
   }
 
@@ -232,7 +232,7 @@ class Resolver {
 function checkVerified(content: ResourceContent, { component, resource }: ResolvedResource, verified: Verified): void {
   const title = titleOfComponent(component)
   const digests = verified.get(title)?.resources[component.resources.indexOf(resource)] ?? []
-  checkContent(content, digests, `resource ${resource.name} of component ${title}`)
+  checkContent(content, digests, `resource "${resource.name}" of component "${title}"`)
 }
 
 interface ResolvedReference extends ReferenceParts {

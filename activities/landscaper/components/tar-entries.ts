@@ -70,7 +70,7 @@ async function readEntries(unpack: AsyncIterable<Entry>, pass: TarRead): Promise
   let entries = 0
   for await (const entry of unpack) {
     if (++entries > pass.limits.entries)
-      throw invalid(`${pass.title}: found more than ${pass.limits.entries} entries, expected fewer`)
+      throw invalid(`${pass.title}: found more than ${pass.limits.entries} entries; expected fewer`)
     const file = fileOf(entry, pass.title)
     if (file !== undefined && pass.isRequested(file)) pass.onContent(file, await contentOf(entry))
     else entry.resume()
@@ -86,10 +86,10 @@ function fileOf({ header }: Entry, title: string): TarFile | undefined {
   const type = header.type as Header['type'] | null
   const segments = name.split('/').filter((segment) => segment !== '.')
   if (name.startsWith('/') || segments.includes('..'))
-    throw invalid(`${title}: ${shown(name)}: found a path that leaves the archive, expected one inside`)
+    throw invalid(`${title}: ${shown(name)}: found a path that leaves the archive; expected one inside`)
   if (type === 'directory') return undefined
   if (!FILES.includes(type))
-    throw invalid(`${title}: ${shown(name)}: found an entry of type ${type ?? 'unknown'}, expected a file or a folder`)
+    throw invalid(`${title}: ${shown(name)}: found an entry of type ${type ?? 'unknown'}; expected a file or a folder`)
   // The library sets this field without declaring it.
   const { byteOffset: at } = header as typeof header & { readonly byteOffset: number }
   return { path: segments.join('/'), size, at }
@@ -106,7 +106,7 @@ async function flowOf(packed: Readable, unpack: Extract, pass: TarRead): Promise
   const { limits, packedBytes, signal, title } = pass
   const ratioed = Math.max(limits.free, packedBytes * limits.ratio)
   const most = pass.isGzipped ? Math.min(limits.bytes, ratioed) : limits.bytes
-  const excess = () => invalid(`${title}: found more than ${most} bytes in it, expected fewer`)
+  const excess = () => invalid(`${title}: found more than ${most} bytes in it; expected fewer`)
   const meter = (chunks: AsyncIterable<Buffer>) => bounded(chunks, most, excess)
   if (pass.isGzipped) await pipeline(packed, createGunzip(), meter, unpack, { signal })
   else await pipeline(packed, meter, unpack, { signal })
@@ -130,7 +130,7 @@ function isOfContent(error: unknown): error is Error {
 function noArchive(title: string, cause: Error): BlueprintError {
   const why = cause.message.toLowerCase().slice(0, SHOWN)
   return invalid(
-    `${title}: found something that cannot be unpacked (${why}), expected a whole tar archive, gzipped or not`,
+    `${title}: found something that cannot be unpacked (${why}); expected a whole tar archive, gzipped or not`,
   )
 }
 

@@ -69,7 +69,7 @@ export async function verifyComponents(
   if (signature !== undefined || verification.ofParent === undefined) await verifier.verifyBySignature(own)
   else await verifier.verifyByDigest(own, (await verification.ofParent()).get(own))
   const verified = verifier.verified()
-  for (const title of components.keys()) if (!verified.has(title)) refuse(`component ${title}: it was not verified`)
+  for (const title of components.keys()) if (!verified.has(title)) refuse(`component "${title}" was not verified`)
   return verified
 }
 
@@ -104,7 +104,7 @@ class Verifier {
     if (this.#verifiedSignatures.has(title)) return
     this.#verifiedSignatures.add(title)
     const place = `component ${title}: signature ${JSON.stringify(this.#name.slice(0, 100))}`
-    const found = this.signatureOf(title) ?? refuse(`${place}: found ${this.#signatureNames(title)}, expected it`)
+    const found = this.signatureOf(title) ?? refuse(`${place}: found ${this.#signatureNames(title)}; expected it`)
     const digest = digestIn(found['digest'], `${place}: digest`)
     const signature = readSignature(found['signature'])
     if ('problem' in signature) refuse(`${place}: ${signature.problem}`)
@@ -137,7 +137,7 @@ class Verifier {
     const found = await this.#digestsOf(title, wanted, nested)
     this.#required.set(title, this.#required.get(title) ?? { digest: wanted, nested })
     const matching = found.find(({ digest }) => digest.value === wanted.value.toLowerCase())
-    return matching ?? refuse(`${place}: found the digest ${found[0]?.digest.value ?? ''}, expected ${wanted.value}`)
+    return matching ?? refuse(`${place}: found the digest ${found[0]?.digest.value ?? ''}; expected ${wanted.value}`)
   }
 
   /** Implements D1. */
@@ -168,7 +168,7 @@ class Verifier {
     this.#resources.set(title, required)
     return entriesOf(component, 'resources').map((entry, index) => {
       if (isWithoutContent(entry)) return undefined
-      const place = `resource ${component.resources[index]?.name ?? index} of component ${title}`
+      const place = `resource "${component.resources[index]?.name ?? index}" of component "${title}"`
       const digest = own?.get(identityOf(entry)) ?? digestIn(entry['digest'], `${place}: digest`)
       required[index]?.set(canonicalText(digest), digest)
       return digest
@@ -185,7 +185,7 @@ class Verifier {
       const isOther = link !== titleOfComponent({ name: componentName, version })
       if (isOther) await this.verifyBySignature(link)
       else if (stated !== undefined) await this.#verifyDigest(link, stated, nested, `${place} to ${link}`)
-      const missing = () => refuse(`${place}, which is replaced by ${link}: found no digest, expected one`)
+      const missing = () => refuse(`${place}, which is replaced by ${link}: found no digest; expected one`)
       digests.push(stated ?? (isOther ? missing() : await this.#digestFor(link, wanted, nested)))
     }
     return digests
@@ -208,7 +208,7 @@ class Verifier {
   #count(characters: number, title: string): void {
     this.#characters += characters
     if (this.#characters > MAX_CHARACTERS)
-      refuse(`component ${title}: found more than ${MAX_CHARACTERS} characters to verify, expected fewer`)
+      refuse(`component ${title}: found more than ${MAX_CHARACTERS} characters to verify; expected fewer`)
   }
 
   readonly #ids = new Map<Nested, number>()
@@ -262,23 +262,23 @@ function identityOf({ name, version, extraIdentity }: Fields): string {
 }
 
 function digestIn(value: unknown, place: string): DigestSpec {
-  if (!isFields(value)) refuse(`${place}: found ${typeName(value)}, expected one`)
+  if (!isFields(value)) refuse(`${place}: found ${typeName(value)}; expected one`)
   const { hashAlgorithm, normalisationAlgorithm, value: text } = value
   if (typeof hashAlgorithm === 'string' && typeof normalisationAlgorithm === 'string' && typeof text === 'string')
     return { hashAlgorithm, normalisationAlgorithm, value: text }
-  return refuse(`${place}: found no whole one, expected hashAlgorithm, normalisationAlgorithm and value`)
+  return refuse(`${place}: incomplete; expected hashAlgorithm, normalisationAlgorithm and value`)
 }
 
 function hashOf({ hashAlgorithm: found }: DigestSpec, place: string): 'sha256' | 'sha512' {
   const hash = Object.hasOwn(HASHES, found) ? HASHES[found] : undefined
-  return hash ?? refuse(`${place}: hashAlgorithm: found ${shown(found)}, expected SHA-256 or SHA-512`)
+  return hash ?? refuse(`${place}: hashAlgorithm: found ${shown(found)}; expected SHA-256 or SHA-512`)
 }
 
 function normalisationOf({ normalisationAlgorithm: found }: DigestSpec, place: string): Normalisation {
   const expected = `expected ${NORMALISATIONS.join(', ')}`
   return (
     NORMALISATIONS.find((one) => one === found) ??
-    refuse(`${place}: normalisationAlgorithm: found ${shown(found)}, ${expected}`)
+    refuse(`${place}: normalisationAlgorithm: found ${shown(found)}; ${expected}`)
   )
 }
 
@@ -301,14 +301,14 @@ const ARTEFACT = ['ociArtifactDigest/v1', 'ociArtefactDigest/v1']
  */
 export function checkContent(content: ResourceContent, digests: readonly DigestSpec[], place: string): void {
   // A resource without access has no digest, and no content either.
-  if (digests.length === 0) refuse(`${place}: found no digest that was verified, expected one`)
+  if (digests.length === 0) refuse(`${place}: found no verified digest; expected one`)
   for (const digest of digests) checkOne(content, digest, place)
 }
 
 function checkOne(content: ResourceContent, digest: DigestSpec, place: string): void {
   const { hashAlgorithm, normalisationAlgorithm, value } = digest
   if (hashAlgorithm === 'NO-DIGEST')
-    refuse(`${place}: found it excluded from the signature (NO-DIGEST), expected a digest`)
+    refuse(`${place}: found it excluded from the signature (NO-DIGEST); expected a digest`)
   const hash = Object.hasOwn(HASHES, hashAlgorithm) ? HASHES[hashAlgorithm] : undefined
   const bytes = bytesOf(content, normalisationAlgorithm)
   if (hash === undefined || bytes === undefined) {
@@ -317,7 +317,7 @@ function checkOne(content: ResourceContent, digest: DigestSpec, place: string): 
     refuse(`${place}: ${found}; expected a file with ${BLOB}, or an artefact with ${ARTEFACT[0] ?? ''}`)
   }
   const found = createHash(hash).update(bytes).digest('hex')
-  if (found !== value.toLowerCase()) refuse(`${place}: found content of the digest ${found}, expected ${value}`)
+  if (found !== value.toLowerCase()) refuse(`${place}: found content of the digest ${found}; expected ${value}`)
 }
 
 function bytesOf(content: ResourceContent, normalisation: string): Buffer | undefined {

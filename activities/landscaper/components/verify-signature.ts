@@ -49,12 +49,12 @@ export async function signatureProblem(
 ): Promise<string | undefined> {
   const { algorithm, mediaType, value } = signature
   if (algorithm !== PKCS1 && algorithm !== PSS)
-    return `algorithm: found ${shown(algorithm)}, expected ${PKCS1} or ${PSS}`
-  if (value.length > MAX_VALUE) return `value: found ${value.length} characters, expected at most ${MAX_VALUE}`
+    return `algorithm: found ${shown(algorithm)}; expected ${PKCS1} or ${PSS}`
+  if (value.length > MAX_VALUE) return `value: found ${value.length} characters; expected at most ${MAX_VALUE}`
   const plain = PLAIN.includes(mediaType) ? plainIn(value) : undefined
   const read = mediaType === PEM ? pemIn(value) : plain
   if (read === undefined)
-    return `mediaType: found ${shown(mediaType)}, expected ${[...PLAIN, PEM].join(', ')}, and a value of that kind`
+    return `mediaType: found ${shown(mediaType)}; expected ${[...PLAIN, PEM].join(', ')}, and a value of that kind`
   const key = await keyOf(read.chain, keys)
   if ('problem' in key) return key.problem
   // The OCM library writes PKCS1 for both algorithms, and PSS only in the media type.
@@ -63,7 +63,7 @@ export async function signatureProblem(
     ? { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_AUTO }
     : { padding: constants.RSA_PKCS1_PADDING }
   const isMade = orUndefined(() => verify(hash, Buffer.from(text), { key: key.key, ...padding }, read.signature))
-  return isMade === true ? undefined : `found one that the key of ${key.place} has not made, expected one that it has`
+  return isMade === true ? undefined : `the key of ${key.place} did not create it; sign the component again, or correct the key`
 }
 
 interface Read {
@@ -109,18 +109,18 @@ type FoundKey = { readonly key: KeyObject; readonly place: string } | { readonly
 /** Implements V1. */
 async function keyOf(chain: readonly Buffer[], { publicKey, authorities }: TrustedKeys): Promise<FoundKey> {
   if (publicKey !== undefined) return rsaKey(() => createPublicKey(publicKey.pem), publicKey.place)
-  if (authorities === undefined) return { problem: 'found no key to verify it with, expected one' }
+  if (authorities === undefined) return { problem: 'no key to verify it; add publicKeySecretReference or caCertificateSecretReference to the Context' }
   const trusted = certificates(certificatesIn(blocksIn(authorities.pem)))
   if (trusted === undefined || trusted.length === 0)
-    return { problem: `${authorities.place}: found no certificate, expected PEM with some` }
+    return { problem: `${authorities.place}: found no certificate; expected PEM` }
   // Imported on demand: the library has 160 modules, which every worker would load at start.
   const { chainProblem, MAX_CERTIFICATES } = await import('./certificate-chain.ts')
   const found = certificates(chain.slice(0, MAX_CERTIFICATES + 1))
   const [signer] = found ?? []
   if (found === undefined || signer === undefined)
-    return { problem: `found no certificate beside it, expected one that ${authorities.place} has issued` }
+    return { problem: `found no certificate with it; expected one issued by ${authorities.place}` }
   // Extensions of a certificate are parsed on access, so this may throw.
-  const problem = (orUndefined(() => ({ of: chainProblem(found, trusted) })) ?? { of: 'found one that cannot be read' })
+  const problem = (orUndefined(() => ({ of: chainProblem(found, trusted) })) ?? { of: 'found an unreadable certificate' })
     .of
   if (problem !== undefined) return { problem: `its certificate: ${problem}; expected one of ${authorities.place}` }
   return rsaKey(() => signer.publicKey, 'its certificate')
@@ -131,9 +131,9 @@ function rsaKey(read: () => KeyObject, place: string): FoundKey {
   const key = orUndefined(read)
   const bits = key?.asymmetricKeyDetails?.modulusLength ?? 0
   if (key === undefined || !['rsa', 'rsa-pss'].includes(key.asymmetricKeyType ?? ''))
-    return { problem: `${place}: found no public key of RSA, expected one in PEM` }
+    return { problem: `${place}: found no RSA public key; expected PEM` }
   const { least, most } = KEY_BITS
-  if (bits < least || bits > most) return { problem: `${place}: found ${bits} bits, expected ${least} to ${most}` }
+  if (bits < least || bits > most) return { problem: `${place}: found ${bits} bits; expected ${least} to ${most}` }
   return { key, place }
 }
 
@@ -155,7 +155,7 @@ export function readSignature(value: unknown): Signature | { readonly problem: s
   const fields: Fields = isFields(value) ? value : {}
   const { algorithm, mediaType, value: text } = fields
   const wrong = Object.entries({ algorithm, mediaType, value: text }).find(([, one]) => typeof one !== 'string')
-  if (wrong !== undefined) return { problem: `${wrong[0]}: found ${typeName(wrong[1])}, expected text` }
+  if (wrong !== undefined) return { problem: `${wrong[0]}: found ${typeName(wrong[1])}; expected text` }
   return { algorithm: String(algorithm), mediaType: String(mediaType), value: String(text) }
 }
 

@@ -143,9 +143,9 @@ function refuseUnfit(items: readonly DeployItemTemplate[]): void {
   const excess = countProblem(items.length)
   if (excess !== undefined) throw finalFailure('InvalidDeployItems', excess)
   const problems = items.flatMap((item) =>
-    itemProblems(item).map((problem) => `deploy item ${shownName(item.name)}: ${problem}`),
+    itemProblems(item).map((problem) => `deploy item "${shownName(item.name)}": ${problem}`),
   )
-  if (problems.length > 0) throw finalFailure('InvalidDeployItems', shortenList(problems, MOST_PROBLEMS).join('; '))
+  if (problems.length > 0) throw finalFailure('InvalidDeployItems', shortenList(problems, MOST_PROBLEMS).join(' | '))
 }
 
 // Shortened names differ only in their hash; two items with the same name would overwrite each other forever.
@@ -162,7 +162,7 @@ function refuseSharedNames(
     if (other !== undefined)
       throw finalFailure(
         'NameTaken',
-        `items ${other} and ${item} would both be deploy item ${name}; rename one of them`,
+        `items "${other}" and "${item}" would both be DeployItem "${name}"; rename one of them`,
       )
     taken.set(name, item)
   }
@@ -200,7 +200,7 @@ function itemPatch(
   if (found.type !== desired.spec.type) {
     throw finalFailure(
       'ImmutableType',
-      `deploy item ${existing.metadata.name} (item ${item.name}) has type ${found.type}; the type is immutable, but the execution wants ${desired.spec.type}`,
+      `deploy item "${item.name}": type: found "${desired.spec.type}"; expected "${found.type}" as in DeployItem "${existing.metadata.name}", because the type is immutable: rename the item to change it`,
     )
   }
   // The labels are those of the template and of Pawl: a label that was removed from the template is removed from the item.

@@ -9,13 +9,14 @@
 import { nextError, SKIP_ANNOTATION } from '../../../workflows/landscaper/contract.ts'
 import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { type DeployItem, deployItemKind, SKIPPED_CONDITION } from '../../../workflows/landscaper/deploy-item/kind.ts'
+import { BUILT_IN_TYPES } from '../../../workflows/landscaper/deploy-item/deployers.gen.ts'
 import { isTypeBuiltIn } from '../../../workflows/landscaper/deploy-item/handled-types.ts'
 import { type ConditionChanges, nextConditions } from '../../../workflows/landscaper/job-status.ts'
-import { type By, type ErrorReport, isIdle, type Subject } from '../../../workflows/kit/index.ts'
+import { type By, type ErrorReport, isIdle, nearMisses, type Subject } from '../../../workflows/kit/index.ts'
 import { dataOf } from '../tenant-call.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
-import { deployItemView, isTakenUp, itemNameOf, pickupMs, skipReason, waitedForPickupMs } from '../deploy-item-view.ts'
+import { deployItemView, isTakenUp, pickupMs, skipReason, waitedForPickupMs } from '../deploy-item-view.ts'
 import { targetView } from '../../kube/object-views.ts'
 import { removeRequest } from '../../run/children.ts'
 import { INTERRUPT } from '../requests.ts'
@@ -74,15 +75,21 @@ const INTERRUPTED: ErrorReport = {
 function unclaimed(deps: LandscaperDeps, by: By, object: DeployItem): ErrorReport | undefined {
   const remainingMs = pickupMs(object, by, deps)
   if (remainingMs === undefined || remainingMs > 0) return undefined
-  const { name } = object.metadata
   const waitedS = Math.round((waitedForPickupMs(object, deps.now()) ?? 0) / 1000)
-  const found = `deploy item ${name} (item ${itemNameOf(object)}): no deployer of type ${object.spec.type} has taken it up for ${waitedS}s`
+  const found = `spec.type: no deployer has started items of type "${object.spec.type}" for ${waitedS}s`
   return {
     operation: 'WaitingForPickup',
     reason: 'PickupTimeout',
-    message: `${found}; expected one within ${(deps.landscaper.pickupTimeoutMs ?? 0) / 1000}s, the worker's --pickup-timeout`,
+    message: `${found}; ${deployerHint(object.spec.type)}`,
     codes: ['ERR_TIMEOUT'],
   }
+}
+
+function deployerHint(type: string): string {
+  const [typo] = nearMisses({ [type]: true }, [...BUILT_IN_TYPES])
+  if (typo !== undefined) return `did you mean "${typo.meant}"?`
+  if (isTypeBuiltIn(type)) return 'start a worker with the type in --deployers, or increase --pickup-timeout'
+  return `start its deployer, or use a type that Pawl deploys: ${[...BUILT_IN_TYPES].join(', ')}`
 }
 
 /** @param why the error with which the item ends; undefined if it does not end. Items without time are in `left`. */

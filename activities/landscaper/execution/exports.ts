@@ -87,28 +87,28 @@ async function readExport(
   if (namespace !== subject.namespace) {
     throw finalFailure(
       'ERR_CONFIGURATION_PROBLEM',
-      `deploy item ${item}: status.exportRef names namespace ${namespace}; expected ${subject.namespace}, references never leave it`,
+      `deploy item "${item}": status.exportRef.namespace: found "${namespace}"; expected "${subject.namespace}"`,
     )
   }
   const secret = await readObject(deps, secretResource, namespace, name)
   if (secret === undefined)
     throw finalFailure(
       'ERR_CONFIGURATION_PROBLEM',
-      `deploy item ${item}: status.exportRef names secret ${namespace}/${name}; there is none`,
+      `deploy item "${item}": status.exportRef: Secret "${namespace}/${name}" does not exist; reconcile to export again`,
     )
   const content = entriesOf(secret)?.['config']
   if (content === undefined)
     throw finalFailure(
       'ERR_CONFIGURATION_PROBLEM',
-      `deploy item ${item}: secret ${namespace}/${name} has no key config; expected a YAML map`,
+      `deploy item "${item}": status.exportRef: Secret "${namespace}/${name}" has no key "config"; add it with a YAML map`,
     )
-  return await parseExport(deps, content, `deploy item ${item}: key config of secret ${namespace}/${name}`)
+  return await parseExport(deps, content, `deploy item "${item}": key "config" of Secret "${namespace}/${name}"`)
 }
 
 async function parseExport(deps: LandscaperDeps, content: string, where: string): Promise<unknown> {
   const value = await valueIn(deps, content, where)
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
-  throw finalFailure('ERR_CONFIGURATION_PROBLEM', `${where} is not a YAML map`)
+  throw finalFailure('ERR_CONFIGURATION_PROBLEM', `${where}: not a YAML map`)
 }
 
 async function valueIn(deps: LandscaperDeps, content: string, where: string): Promise<unknown> {
@@ -119,7 +119,7 @@ async function valueIn(deps: LandscaperDeps, content: string, where: string): Pr
     // The error's own message would quote the content.
     throw finalFailure(
       'ERR_CONFIGURATION_PROBLEM',
-      `${where} is not a YAML map: line ${error.line}, column ${error.column}: ${error.reason}`,
+      `${where}: not a YAML map: line ${error.line}, column ${error.column}: ${error.reason}`,
     )
   }
 }

@@ -79,7 +79,7 @@ function batchResult(
       failures.push({
         object,
         code: 'NameTaken',
-        message: `deploy item ${object} exists and belongs to somebody else`,
+        message: `DeployItem "${object}" exists and has another owner; rename the item or delete that object`,
         retryable: false,
       })
     } else items.push(deployItemView(answer.object, by, deps))

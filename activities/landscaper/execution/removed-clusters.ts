@@ -114,7 +114,7 @@ async function whereabouts(project: Project, { shoot, target }: ItemCluster): Pr
   // R2
   const names = new Set([shoot, target.replace(/\.kubeconfig$/, '')].filter(isObjectName))
   for (const name of names) if (await project.isThere(name)) return { is: 'there', text: '' }
-  return { is: 'removed', text: `Shoot ${project.namespace}/${shoot} is not there, by ${project.at}` }
+  return { is: 'removed', text: `Shoot "${project.namespace}/${shoot}" does not exist, according to ${project.at}` }
 }
 
 /** Opens the project of the only TargetSync of the namespace. @throws DeployError, KubeError, and when the signal is aborted. */
@@ -124,11 +124,11 @@ async function openProject(deps: LandscaperDeps, namespace: string, signal: Abor
   const [only, ...others] = items.map((item) => storedAs(targetSyncKind, item))
   if (only === undefined || others.length > 0)
     throw unclear(
-      `namespace ${namespace}: found ${only === undefined ? 'no' : 'more than one'} TargetSync, expected one`,
+      `namespace ${namespace}: found ${only === undefined ? 'no' : 'more than one'} TargetSync; expected one`,
     )
   const { sourceNamespace, secretRef, createTargetToSource, targetToSourceName = sourceNamespace } = only.spec
-  const at = `targetsync ${namespace}/${only.metadata.name}`
-  if (!isObjectName(sourceNamespace)) throw unclear(`${at}: spec.sourceNamespace is no name of a namespace`)
+  const at = `TargetSync "${namespace}/${only.metadata.name}"`
+  if (!isObjectName(sourceNamespace)) throw unclear(`${at}: spec.sourceNamespace: not a valid namespace name`)
   const { name, key = 'kubeconfig' } = secretRef
   const { kube } = await deps.landscaper.targets.openSecret(namespace, { name, key }, signal)
   const asked = new Map<string, Promise<boolean>>()
@@ -153,7 +153,7 @@ function unknown(error: unknown, at = ''): Whereabouts {
     return { is: 'unknown', text: `${at}${shortenText(toDeployError(OPERATION, error).message)}` }
   const isOver = error instanceof Error && (error.name === 'TimeoutError' || error.name === 'AbortError')
   if (!isOver) throw error
-  return { is: 'unknown', text: `${at}found no answer in time` }
+  return { is: 'unknown', text: `${at}no answer in time` }
 }
 
 /** One failure per reason, for any number of items. */
@@ -170,7 +170,7 @@ function failuresOf(
   return [...byReason].map(([reason, some]) => {
     const names = some.map(({ item, name }) => item ?? name)
     const object = joinNames(names, NAMES_SHOWN)
-    const message = `whether its cluster was removed is not known (onDelete.skipUninstallIfClusterRemoved): ${reason}`
+    const message = `onDelete.skipUninstallIfClusterRemoved: Pawl does not know whether the cluster was removed: ${reason}`
     return { object, code: 'ClusterUnknown', message, retryable: true }
   })
 }

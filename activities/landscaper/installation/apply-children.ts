@@ -118,7 +118,7 @@ const MAX_SHOWN = 5
 /** The message of a condition; empty without replacements. */
 function overwritesText(replaced: readonly string[] | undefined): string | undefined {
   if (replaced === undefined || replaced.length === 0) return replaced && ''
-  return `references to components are replaced: ${shortenList(replaced, MAX_SHOWN).join('; ')}`
+  return `Pawl replaced component references: ${shortenList(replaced, MAX_SHOWN).join('; ')}`
 }
 
 /** Undefined if the job need not wait. */
@@ -132,12 +132,12 @@ async function awaitPredecessors(
     return {
       result: 'waiting',
       of: 'siblings',
-      reason: `waiting for siblings whose exports are imported: ${unfinished.join(', ')}`,
+      reason: `waiting for siblings whose exports it imports: ${unfinished.join(', ')}`,
     }
   if (failed.length === 0) return undefined
   throw finalFailure(
     'NotCompletedDependents',
-    `siblings whose exports are imported have not succeeded: ${failed.join(', ')}; expected Succeeded`,
+    `siblings whose exports it imports have not succeeded: ${failed.join(', ')}; fix them, then reconcile the root`,
   )
 }
 
@@ -189,6 +189,5 @@ async function checkImports(
 ): Promise<void> {
   if (hash === undefined) return
   if ((await loadImports(deps, installation)).hash === hash) return
-  const { namespace, name } = installation.metadata
-  throw finalFailure('Changed', `an import of installation ${namespace}/${name} changed while its items were rendered`)
+  throw finalFailure('Changed', 'an import changed while Pawl rendered the items')
 }

@@ -165,8 +165,8 @@ function throwFailed(answers: readonly WriteAnswer<typeof installationKind>[]): 
 }
 
 function nameTaken({ metadata: { namespace } }: Installation, name: string): Error {
-  const what = `installation ${namespace}/${name}`
-  return finalFailure('NameTaken', `${what} exists and belongs to somebody else; expected none`)
+  const what = `Installation "${namespace}/${name}"`
+  return finalFailure('NameTaken', `${what} exists and has another owner; rename the sub-installation or delete that object`)
 }
 
 function creation(

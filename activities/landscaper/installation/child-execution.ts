@@ -137,7 +137,7 @@ async function adopt(
 }
 
 function replacedError({ namespace, name }: Subject, jobID: string): Error {
-  return finalFailure('Changed', `execution ${namespace}/${name} was replaced while job ${jobID} wrote it`)
+  return finalFailure('Changed', `Execution "${namespace}/${name}" was replaced while job ${jobID} wrote it`)
 }
 
 async function waitForPrevious(
@@ -145,13 +145,13 @@ async function waitForPrevious(
   { subject, jobID }: WriteExecutionInput,
   existing: Execution,
 ): Promise<WriteExecutionResult> {
-  const name = `execution ${subject.namespace}/${subject.name}`
+  const name = `Execution "${subject.namespace}/${subject.name}"`
   const owner = ownerOf(existing)
   const isOfEarlier = ownerOfKind(existing, installationKind)?.name === subject.name
   if (existing.metadata.deletionTimestamp === undefined && !isOfEarlier) {
     throw finalFailure(
       'NameTaken',
-      `${name} exists and belongs to ${owner === undefined ? 'nobody' : `${owner.kind} ${owner.name}`}; expected none, or one of this installation`,
+      `${name} exists and ${owner === undefined ? 'has no owner' : `belongs to ${owner.kind} "${owner.name}"`}; rename the installation or delete the Execution`,
     )
   }
   const { group, kind } = executionKind
@@ -160,7 +160,7 @@ async function waitForPrevious(
   // Its end may have been journaled before the subscription (subscriptions.ts, S1).
   const current = await readObject(deps, executionKind, subject.namespace, subject.name)
   if (current?.metadata.uid !== existing.metadata.uid) throw replacedError(subject, jobID)
-  return { result: 'waiting', reason: `waiting for ${name} of an earlier installation to be gone` }
+  return { result: 'waiting', reason: `waiting for the deletion of ${name} of an earlier installation` }
 }
 
 /** @param renderedFrom the annotation's value. */
@@ -271,7 +271,7 @@ async function writeOne(
     case 'superseded':
       throw retryableFailure(
         'ExecutionBusy',
-        `execution ${subject.namespace}/${subject.name} runs another job, or is not the one that was observed`,
+        `Execution "${subject.namespace}/${subject.name}" runs another job, or was replaced`,
       )
     case 'gone':
     case undefined:

@@ -32,7 +32,7 @@ export async function awaitContext(
   await subscribe(db, { ...waiter, group, kind, namespace, name: DEFAULT_CONTEXT }, now())
   // The Context may have been created before the subscription.
   if (await isThere(deps, namespace)) return undefined
-  return `waiting for context ${namespace}/${DEFAULT_CONTEXT}, which each namespace gets (--default-contexts)`
+  return `waiting until Pawl creates Context "${namespace}/${DEFAULT_CONTEXT}" (--default-contexts)`
 }
 
 async function isThere(deps: LandscaperDeps, namespace: string): Promise<boolean> {

@@ -73,7 +73,7 @@ async function triggerLeftDependents(
     await requestJobs(
       deps,
       input,
-      'was left to be started by the end of this one',
+      'should start now',
       await readRoots(deps, subject, left),
     )
   const patch = { status: { dependentsToTrigger: null } }
@@ -128,7 +128,7 @@ export async function requestDependentJobs(
 ): Promise<void> {
   const dependents = (await dependentsOf(deps, installation)).filter(({ projection }) => mayRequestJob(projection))
   const asked = dependents.map(({ uid, name, version }) => ({ uid, name, version: String(version) }))
-  await requestJobs(deps, input, 'imports from here', asked)
+  await requestJobs(deps, input, 'imports from this installation', asked)
 }
 
 interface DependentRoot {
@@ -155,7 +155,7 @@ async function requestJobs(
     const { reason, message: said } = answer.error
     if (!isRefusal(answer.error)) throw answer.error
     const name = dependents[index]?.name ?? ''
-    const message = `installation ${namespace}/${name} ${why}, and could not be asked for a job: ${said}`
+    const message = `Installation "${namespace}/${name}" ${why}, but Pawl could not start its job: ${said}`
     const { apiVersion } = installationKind
     await recordWarning(deps, { ...subject, apiVersion }, jobID, { operation: 'TriggerDependents', reason, message })
   }

@@ -117,7 +117,7 @@ async function unchangedImports(
   if (given.count > 0 && given.hash !== importsHash && !isHashOfOthers(installation, importsHash)) {
     throw finalFailure(
       'CheckImportsHash',
-      'the imports have changed during the job; expected those that its items were rendered from',
+      'the imports changed during the job; start another job',
     )
   }
   return await buildImports(deps, installation, blueprint, given)
@@ -254,14 +254,14 @@ function targetContent({ landscaper: { strictTenancy } }: LandscaperDeps, name: 
   if (type === undefined || (config !== undefined && secretRef !== undefined)) {
     throw finalFailure(
       'ERR_CONFIGURATION_PROBLEM',
-      `export ${name}: found no type, or both config and secretRef; expected a type, and at most one of these`,
+      `export "${name}": type is missing, or both config and secretRef are set; set the type and at most one of them`,
       TARGETS_REFUSED,
     )
   }
   if (strictTenancy && typeof config === 'object' && config !== null && 'selfConfig' in config) {
     throw finalFailure(
       'ERR_CONFIGURATION_PROBLEM',
-      `export ${name}: found selfConfig; expected a kubeconfig, because of --strict-tenancy`,
+      `export "${name}": config: found selfConfig; expected a kubeconfig, because of --strict-tenancy`,
       TARGETS_REFUSED,
     )
   }

@@ -42,7 +42,7 @@ export function importCopies(
     name.startsWith('#'),
   )
   if (outside !== undefined) {
-    throw finalFailure('ERR_CONFIGURATION_PROBLEM', `import ${outside}: found #, expected a name that begins otherwise`)
+    throw finalFailure('ERR_CONFIGURATION_PROBLEM', `import "${outside}": found "#"; expected a name without "#" at the beginning`)
   }
   const common = {
     namespace: subject.namespace,

@@ -74,7 +74,7 @@ export function importSources({ imports = {} }: Pick<InstallationSpec, 'imports'
     problems.push(`${place}: ${names}`)
     return []
   })
-  if (problems.length > 0) throw finalFailure('ERR_CONFIGURATION_PROBLEM', problems.join('; '))
+  if (problems.length > 0) throw finalFailure('ERR_CONFIGURATION_PROBLEM', problems.join(' | '))
   return { data, targets }
 }
 
@@ -83,10 +83,10 @@ function placeOf(list: string, index: number, name: string): string {
 }
 
 function nameProblems(name: string, place: string, places: Map<string, string>): string[] {
-  if (name === '') return [`${place}: found no name, expected one`]
+  if (name === '') return [`${place}: name is missing; add it`]
   const before = places.get(name)
   places.set(name, before ?? place)
-  return before === undefined ? [] : [`${place}: ${before} has the same name, expected unique names`]
+  return before === undefined ? [] : [`${place}: found the name of ${before}; expected unique names`]
 }
 
 /** The source, or the problem in words. */
@@ -122,7 +122,7 @@ function targetNames(one: TargetImport, context: string): TargetSource['names'] 
   if (targetMap !== undefined) return targetMapNames(targetMap, context)
   const isList = hasValue(one.targetListRef)
   const [field, instead] = isList ? (['targetListRef', 'targets'] as const) : (['targetMapRef', 'targetMap'] as const)
-  if (context === ROOT_CONTEXT) return `found ${field}, which is for sub-installations; expected ${instead}`
+  if (context === ROOT_CONTEXT) return `found ${field}, which only sub-installations may use; expected ${instead}`
   return { elementsOf: one[field] ?? '', as: isList ? 'list' : 'map' }
 }
 
@@ -130,7 +130,7 @@ function targetMapNames(targetMap: Readonly<Record<string, string>>, context: st
   const keys = Object.keys(targetMap)
   const wrong = keys.find((key) => !MAP_KEY.test(key))
   if (wrong !== undefined) {
-    return `targetMap: found key "${wrong}", expected at most 63 lower-case letters, digits, dots and dashes`
+    return `targetMap: found key "${wrong}"; expected at most 63 lower-case letters, digits, dots and dashes`
   }
   const fields = Object.entries(targetMap).map(([key, name]) => [`targetMap.${key}`, name] as const)
   return withNames(fields, context, (names) => ({
@@ -152,7 +152,7 @@ function withNames(
 function exactlyOne(one: Readonly<Record<string, unknown>>, fields: readonly string[]): string | undefined {
   const found = fields.filter((field) => hasValue(one[field]))
   if (found.length === 1) return undefined
-  return `found ${found.length === 0 ? 'no source' : found.join(' and ')}, expected exactly one of ${fields.join(', ')}`
+  return `found ${found.length === 0 ? 'no source' : found.join(' and ')}; expected exactly one of ${fields.join(', ')}`
 }
 
 /** An empty text counts as absent. */
@@ -168,5 +168,5 @@ function objectName(reference: string, context: string): string | undefined {
 }
 
 function noObjectName(field: string, found: string): string {
-  return `${field}: found ${found === '' ? 'nothing' : `"${found}"`}, expected the name of an object`
+  return `${field}: found ${found === '' ? 'nothing' : `"${found}"`}; expected the name of an object`
 }

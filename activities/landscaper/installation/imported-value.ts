@@ -47,7 +47,7 @@ async function entryOf(
   const texts = textsOf(object, kind)
   if (key !== undefined) {
     const text = texts.get(key)
-    return text === undefined ? { missing: `key ${key}` } : await parseEntry(reader, { key, place }, text())
+    return text === undefined ? { missing: `key "${key}"` } : await parseEntry(reader, { key, place }, text())
   }
   const entries: [string, unknown][] = []
   for (const [name, text] of texts) {
@@ -79,7 +79,7 @@ async function parseEntry(
     return { value: (await reader.yaml(text, `${place}, key ${key}`)) ?? null }
   } catch (error) {
     if (!(error instanceof YamlError)) throw error
-    return { problem: `key ${key} is no YAML: line ${error.line}, column ${error.column}: ${error.reason}` }
+    return { problem: `key "${key}" is not valid YAML: line ${error.line}, column ${error.column}: ${error.reason}` }
   }
 }
 
@@ -92,9 +92,9 @@ function excessOf(value: unknown): string | undefined {
     values++
     if (typeof next.value === 'string') characters += next.value.length
     if (values > MAX_VALUES || characters > MAX_CHARACTERS) {
-      return `is too large, expected at most ${MAX_VALUES} values with ${MAX_CHARACTERS} characters`
+      return `is too large; expected at most ${MAX_VALUES} values with ${MAX_CHARACTERS} characters`
     }
-    if (next.depth > MAX_DEPTH) return `is nested too deeply, expected at most ${MAX_DEPTH} levels`
+    if (next.depth > MAX_DEPTH) return `is nested too deeply; expected at most ${MAX_DEPTH} levels`
     if (typeof next.value !== 'object' || next.value === null) continue
     for (const [key, child] of Object.entries(next.value)) {
       characters += Array.isArray(next.value) ? 0 : key.length

@@ -69,7 +69,7 @@ export async function loadImports(deps: LandscaperDeps, installation: Installati
   }
   const targets = targetNames.map(({ name, place, names }) => {
     const absent = targetsIn(names).filter((target) => !isImportable(objects.get(targetKind, target)))
-    missing.push(...absent.map((target) => `${place}: found no ${objects.describe(targetKind, target)}`))
+    missing.push(...absent.map((target) => `${place}: ${objects.describe(targetKind, target)} does not exist; create it`))
     return [name, absent.length > 0 ? undefined : mapTargets(names, (target) => targetOf(objects, target))] as const
   })
   if (missing.length > 0) throw finalFailure('ImportNotFound', summary(missing))
@@ -134,12 +134,12 @@ async function valueOf(
   const what = objects.describe(watched, name)
   const object = objects.get(watched, name)
   if (object === undefined) {
-    missing.push(`${place}: found no ${what}`)
+    missing.push(`${place}: ${what} does not exist; create it`)
     return undefined
   }
   const imported = await importedValue(deps.landscaper.templates.data, source, object)
   if ('value' in imported) return imported.value
-  if ('missing' in imported) missing.push(`${place}: found no ${imported.missing} in ${what}`)
+  if ('missing' in imported) missing.push(`${place}: ${what} has no ${imported.missing}; add it`)
   else problems.push(`${place}: ${what}: ${imported.problem}`)
   return undefined
 }
@@ -213,7 +213,7 @@ function createReader(deps: LandscaperDeps, namespace: string): ObjectReader {
       const object = known.get(keyOf(watched, name))
       return object && storedAs(watched, object)
     },
-    describe: ({ kind }, name) => `${kind} ${namespace}/${name}`,
+    describe: ({ kind }, name) => `${kind} "${namespace}/${name}"`,
   }
 }
 

@@ -75,8 +75,8 @@ async function verificationOf(
   if (signatures === 'never') return undefined
   if (verification === undefined) {
     if (signatures === 'asked') return undefined
-    const why = 'the worker takes no component that is not signed (--verify-signatures always)'
-    throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', `spec.verification: found none, expected one: ${why}`)
+    const why = 'because the worker installs only signed components (--verify-signatures always)'
+    throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', `spec.verification: found nothing; set signatureName, ${why}`)
   }
   const { signatureName } = verification
   const keys = await keysOf(deps, installation.metadata.namespace, { context: found, named: context, signatureName })
@@ -138,7 +138,7 @@ export async function checkContext(deps: LandscaperDeps, { metadata, spec }: Ins
 async function readContext(deps: LandscaperDeps, namespace: string, name: string): Promise<Context | undefined> {
   const context = await readObject(deps, { ...contextKind, projection: [], hashed: [] }, namespace, name)
   if (context === undefined && name !== DEFAULT)
-    throw finalFailure('ContextNotFound', `spec.context names context ${namespace}/${name}; there is none`)
+    throw finalFailure('ContextNotFound', `spec.context: Context "${namespace}/${name}" does not exist; create it`)
   return context
 }
 
@@ -153,6 +153,6 @@ async function overwritesOf(
   const kind = { ...componentVersionOverwritesKind, projection: [], hashed: [] }
   const overwrites = await readObject(deps, kind, namespace, name)
   if (overwrites !== undefined) return overwrites.overwrites ?? []
-  const message = `componentVersionOverwrites of context ${context} names ${namespace}/${name}; there is none`
+  const message = `Context "${namespace}/${context}": componentVersionOverwrites: ComponentVersionOverwrites "${namespace}/${name}" does not exist; create it or remove the name`
   throw finalFailure('ComponentVersionOverwritesNotFound', message)
 }

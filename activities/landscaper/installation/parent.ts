@@ -46,6 +46,6 @@ export function checkNesting(
   if (first === undefined || path.length <= MAX_NESTING) return
   throw new BlueprintError(
     'ERR_CONFIGURATION_PROBLEM',
-    `subinstallations: found ${path.length} levels, expected at most ${MAX_NESTING}: ${[...path, first.name].join(' -> ')}`,
+    `subinstallations: found ${path.length} levels, ${[...path, first.name].join(' -> ')}; expected at most ${MAX_NESTING}`,
   )
 }

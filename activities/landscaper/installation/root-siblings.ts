@@ -112,7 +112,7 @@ function checkCycle({ metadata: { name } }: Installation, own: Flow, upstream: r
   const ring = shortestCycle(name, graph)
   if (ring === undefined) return
   const path = shortList(ring).join(' -> ')
-  throw finalFailure('ImportRing', `installations import from each other: ${path}; expected no ring`)
+  throw finalFailure('ImportRing', `installations import from each other: ${path}; remove one of these imports`)
 }
 
 /** Whether a root imports from this one, and this one directly or indirectly imports from it. */

@@ -24,5 +24,5 @@ const MAX_PROBLEMS = 20
 export function checkSpec({ spec }: Pick<Installation, 'spec'>): void {
   const problems = [...sourceProblems(fieldsOf(spec)), ...exportProblems(fieldsOf(spec.exports))].map(problemText)
   if (problems.length > 0)
-    throw finalFailure('ERR_CONFIGURATION_PROBLEM', shortenList(problems, MAX_PROBLEMS).join('; '))
+    throw finalFailure('ERR_CONFIGURATION_PROBLEM', shortenList(problems, MAX_PROBLEMS).join(' | '))
 }

@@ -57,7 +57,7 @@ async function stateIn(deps: LandscaperDeps, secret: KubeObject, executor: Templ
     if (!(error instanceof YamlError)) throw error
     throw finalFailure(
       'ERR_CONFIGURATION_PROBLEM',
-      `${place} holds the state of execution "${titleOf(executor)}" and is no YAML: line ${error.line}: ${error.reason}`,
+      `${place} with the state of execution "${titleOf(executor)}" is not valid YAML: line ${error.line}: ${error.reason}; delete the Secret`,
     )
   }
 }

@@ -182,6 +182,6 @@ export async function writeSubs(
 function busy({ namespace }: Subject, name: string): Error {
   return retryableFailure(
     'SubInstallationBusy',
-    `installation ${namespace}/${name} runs another job, or is not the one that was observed`,
+    `Installation "${namespace}/${name}" runs another job, or was replaced`,
   )
 }

@@ -70,7 +70,7 @@ async function issueFrom(cluster: TargetCluster, ask: KubeconfigSpec, signal: Ab
 function accountOf({ name, namespace, expirationSeconds }: TokenSpec) {
   for (const [field, text] of Object.entries({ name, namespace })) {
     if (isObjectName(text)) continue
-    throw configurationProblem(OPERATION, 'KubeconfigNotIssued', `${field} is no name of an object; expected one`)
+    throw configurationProblem(OPERATION, 'KubeconfigNotIssued', `${field}: not an object name; expected lower-case letters, digits, dots and dashes`)
   }
   return { name, namespace, expirationSeconds }
 }
@@ -113,7 +113,7 @@ const AUTHOR_STATUSES = new Set([400, 403, 404, 405, 415, 422])
 function asFailure(what: string, error: unknown): unknown {
   if (!(error instanceof KubeError) && !(error instanceof DeployError)) {
     const isOver = error instanceof Error && (error.name === 'TimeoutError' || error.name === 'AbortError')
-    return isOver ? retryableFailure('TargetUnavailable', `${what}: found no answer in time; it is asked again`) : error
+    return isOver ? retryableFailure('TargetUnavailable', `${what}: no answer in time; Pawl retries`) : error
   }
   const isAnswered = error instanceof KubeError && AUTHOR_STATUSES.has(error.status)
   const { reason, message, isFinal } = toDeployError(OPERATION, error)

@@ -2,7 +2,7 @@
 // spec/landscaper.md 1.3, 3.6 and 5.3.
 
 import { type NodeDefect, nodeDefects } from '../../../workflows/kit/index.ts'
-import { itemProblems, shownName } from '../item-rules.ts'
+import { itemProblems, shownName, shownNames } from '../item-rules.ts'
 import { readFields, type FieldReader, type Fields, type ReportProblem } from './field-reader.ts'
 import type { YamlPath } from '../../yaml/read-yaml.ts'
 
@@ -84,50 +84,56 @@ function targetOf(
     return undefined
   }
   if (found.namespace === scope.namespace) return found
-  report(at, `found a target in namespace ${found.namespace}, expected one in ${scope.namespace}`)
+  report(at, `found a target in namespace "${found.namespace}"; expected namespace "${scope.namespace}"`)
   return undefined
 }
 
 function targetByName(fields: FieldReader, scope: TargetScope): TargetReference | string {
   const name = fields.text('name') ?? ''
   return name === ''
-    ? 'found neither import nor name'
+    ? 'import and name are missing; set one of them'
     : { name, namespace: fields.text('namespace') ?? scope.namespace }
 }
 
 function targetByImport(fields: FieldReader, scope: TargetScope): TargetReference | string {
   const name = fields.text('import') ?? ''
   const imported = Object.hasOwn(scope.imports, name) ? scope.imports[name] : undefined
-  if (imported === undefined) return `found no target import ${name}`
+  if (imported === undefined) return `no target import "${name}"${knownNames(Object.keys(scope.imports))}`
   if ('target' in imported) return imported.target
   if ('list' in imported) {
     const index = fields.integer('index')
-    if (index === undefined) return `found no index, expected one for the target list ${name}`
-    return imported.list[index] ?? `found no element ${index} in the target list ${name}`
+    if (index === undefined) return `index is missing; add it, because import "${name}" is a target list`
+    return imported.list[index] ?? `index: found ${index}; expected less than ${imported.list.length}, the length of target list "${name}"`
   }
   const key = fields.text('key')
-  if (key === undefined) return `found no key, expected one for the target map ${name}`
+  if (key === undefined) return `key is missing; add it, because import "${name}" is a target map`
   return (
-    (Object.hasOwn(imported.map, key) ? imported.map[key] : undefined) ?? `found no ${key} in the target map ${name}`
+    (Object.hasOwn(imported.map, key) ? imported.map[key] : undefined) ?? `no key "${key}" in target map "${name}"${knownNames(Object.keys(imported.map))}`
   )
+}
+
+function knownNames(names: readonly string[]): string {
+  return names.length === 0 ? '; add it' : `; expected one of ${shownNames(names)}`
 }
 
 /** All problems of a list of items except cycles, in words. */
 export function checkDeployItems(items: readonly Partial<DeployItemTemplate>[]): string[] {
   const defects = nodeDefects(items.map(({ name = '', dependsOn = [] }) => ({ name, dependsOn })))
+  const known = shownNames(items.flatMap(({ name = '' }) => (name === '' ? [] : [name])))
   return items.flatMap((item, index) => {
     const { name = '' } = item
-    if (name === '') return [`deploy item ${index + 1}: found no name, expected one`]
-    return problemsOf(item, defects[index] ?? []).map((problem) => `deploy item ${shownName(name)}: ${problem}`)
+    if (name === '') return [`deploy item ${index + 1}: name is missing; add it`]
+    return problemsOf(item, defects[index] ?? [], known).map((problem) => `deploy item "${shownName(name)}": ${problem}`)
   })
 }
 
-function problemsOf(item: Partial<DeployItemTemplate>, defects: readonly NodeDefect[]): string[] {
+/** @param known the names of all items, formatted. */
+function problemsOf(item: Partial<DeployItemTemplate>, defects: readonly NodeDefect[], known: string): string[] {
   const twice = defects.some(({ defect }) => defect === 'named twice')
   const lost = defects.flatMap((one) =>
-    one.defect === 'unknown dependency' ? [`depends on ${shownName(one.name)}, but there is no item of that name`] : [],
+    one.defect === 'unknown dependency' ? [`dependsOn: no item "${shownName(one.name)}"; expected names of ${known}`] : [],
   )
-  return [...(twice ? ['the name occurs twice, expected unique names'] : []), ...itemProblems(item), ...lost]
+  return [...(twice ? ['found the name twice; expected unique names'] : []), ...itemProblems(item), ...lost]
 }
 
 // The shapes of a target import: one Target, a list or a map; of names, references or objects.

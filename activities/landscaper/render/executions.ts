@@ -142,12 +142,12 @@ export async function runImportExecutions(
 /** The errors that the blueprint's author reports to the Installation's author. */
 function reportedErrors(name: string, errors: readonly unknown[]): BlueprintError {
   const texts = errors.map((error) => {
-    if (typeof error !== 'string') return `found ${typeName(error)}, expected a text`
+    if (typeof error !== 'string') return `found ${typeName(error)}; expected text`
     return error.length > MAX_ERROR_LENGTH ? `${error.slice(0, MAX_ERROR_LENGTH)}...` : error
   })
   return new BlueprintError(
     'ImportExecutionFailed',
-    `import execution ${name}: ${shortenList(texts, MAX_ERRORS).join('; ')}`,
+    `import execution "${name}": ${shortenList(texts, MAX_ERRORS).join('; ')}`,
   )
 }
 

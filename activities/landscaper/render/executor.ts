@@ -111,7 +111,7 @@ async function renderOrExplain(engine: TemplateEngine, request: TemplateRequest,
 function languageOf(executor: TemplateExecutor): TemplateLanguage {
   const { type } = executor
   if (type === 'GoTemplate' || type === 'Spiff') return type
-  throw invalid(`template "${titleOf(executor)}": found type ${type}, expected GoTemplate or Spiff`)
+  throw invalid(`template "${titleOf(executor)}": type: found "${type}"; expected "GoTemplate" or "Spiff"`)
 }
 
 function templateOf(blueprint: Blueprint, executor: TemplateExecutor): Pick<TemplateRequest, 'template' | 'form'> {
@@ -120,14 +120,14 @@ function templateOf(blueprint: Blueprint, executor: TemplateExecutor): Pick<Temp
   if (file === undefined) {
     if (typeof template === 'string') return { template }
     if (type === 'Spiff') return { template: serializeTemplate(title, template), form: 'json' }
-    throw invalid(`template "${title}": found ${typeName(template)}, expected text for a GoTemplate`)
+    throw invalid(`template "${title}": template: found ${typeName(template)}; expected text, because the type is GoTemplate`)
   }
   const path = file
     .split('/')
     .filter((segment) => segment !== '' && segment !== '.')
     .join('/')
   const content = Object.hasOwn(blueprint.files, path) ? blueprint.files[path] : undefined
-  if (content === undefined) throw invalid(`template "${title}": found no file ${file} in the blueprint`)
+  if (content === undefined) throw invalid(`template "${title}": file: no file "${file}" in the blueprint; add it or correct the path`)
   return { template: content }
 }
 
@@ -136,7 +136,7 @@ function serializeTemplate(title: string, template: unknown): string {
     return writeJson(template)
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    throw invalid(`template "${title}": nested too deeply, expected fewer levels`)
+    throw invalid(`template "${title}": nested too deeply; expected fewer levels`)
   }
 }
 
@@ -163,7 +163,7 @@ export async function renderMappings(
 ): Promise<Fields> {
   const count = Object.keys(mappings).length
   if (count > MAX_MAPPINGS) {
-    const problem = `spec.${field}: found ${count} entries, expected at most ${MAX_MAPPINGS}`
+    const problem = `spec.${field}: found ${count} entries; expected at most ${MAX_MAPPINGS}`
     throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', problem)
   }
   const results: [string, unknown][] = []

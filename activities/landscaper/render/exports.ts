@@ -7,7 +7,7 @@ import { typeName, type Fields } from './field-reader.ts'
 import { findViolations } from './schema/validation.ts'
 import { renderMappings } from './executor.ts'
 import type { TemplateEngine } from './engine/template-engine.ts'
-import { isFields } from '../../../workflows/kit/index.ts'
+import { isFields, nearMisses } from '../../../workflows/kit/index.ts'
 
 /** Merges maps key by key at any depth; of other values the later one wins. The arguments stay unchanged. */
 export function mergeExports(earlier: Fields, later: Fields): Fields {
@@ -50,29 +50,31 @@ export async function finishExports(
   const missing = requested.filter((name) => !Object.hasOwn(all, name))
   const empty = requested.filter((name) => !missing.includes(name) && (all[name] ?? null) === null)
   if (missing.length + empty.length === 0) return all
-  const expected = 'expected the blueprint to define and produce it, or exportDataMappings to hold it'
   const problems = [
-    ...(missing.length === 0 ? [] : [`export ${missing.map(shown).join(', ')}: is not defined, ${expected}`]),
+    ...missing.map((name) => `export ${JSON.stringify(name)}: ${missingExport(name, blueprint)}`),
     // The API server stores no DataObject without a value.
-    ...empty.map((name) => `export ${shown(name)}: the value is null, expected a value that can be stored`),
+    ...empty.map((name) => `export ${JSON.stringify(name)}: the value is null; expected another value`),
   ]
   throw new BlueprintError('ExportNotProduced', joinProblems(problems))
 }
 
-/** Quotes a name that is not obviously a name. */
-function shown(name: string): string {
-  return /^[\w.-]+$/.test(name) ? name : JSON.stringify(name)
+function missingExport(name: string, { exports }: Blueprint): string {
+  const names = exports.map((definition) => definition.name)
+  if (names.includes(name)) return 'no value; set it in an export execution of the blueprint, or in spec.exportDataMappings'
+  const [typo] = nearMisses({ [name]: true }, names)
+  const help = typo === undefined ? 'define it in blueprint.yaml or spec.exportDataMappings' : `did you mean "${typo.meant}"?`
+  return `unknown export; ${help}`
 }
 
 async function definedExports(engine: TemplateEngine, blueprint: Blueprint, produced: Fields): Promise<Fields> {
   const defined = blueprint.exports.flatMap((definition) => {
     const { name } = definition
-    return Object.hasOwn(produced, name) ? [{ ...definition, what: `export ${name}`, value: produced[name] }] : []
+    return Object.hasOwn(produced, name) ? [{ ...definition, what: `export "${name}"`, value: produced[name] }] : []
   })
   const mismatches = defined.flatMap((found) =>
     found.type === 'data' || typeOf(found.value) === found.targetType
       ? []
-      : [`${found.what}: found ${describe(found.value)}, expected a target of type ${found.targetType ?? ''}`],
+      : [`${found.what}: found ${describe(found.value)}; expected a target of type "${found.targetType ?? ''}"`],
   )
   const checks = defined.flatMap(({ type, what, schema, value }) => (type === 'data' ? [{ what, schema, value }] : []))
   const problems = [...mismatches, ...(await findViolations(engine, blueprint, checks))]

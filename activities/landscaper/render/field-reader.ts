@@ -35,7 +35,7 @@ export function readFields(value: unknown, path: YamlPath, report: ReportProblem
   const expect = <T>(isRight: (found: unknown) => found is T, expected: string) => {
     return (found: unknown, at: YamlPath): T | undefined => {
       if (found === undefined || found === null || isRight(found)) return found ?? undefined
-      report(at, `found ${typeName(found)}, expected ${expected}`)
+      report(at, `found ${typeName(found)}; expected ${expected}`)
       return undefined
     }
   }

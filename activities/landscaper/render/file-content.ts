@@ -25,7 +25,7 @@ export function displayText(content: FileContent): string {
 /** The problem with binary content where text is expected; continues "FILE: ". The process that checks schemas uses this, too, and has no Buffer. */
 export function notTextProblem({ base64 }: BinaryContent): string {
   const bytes = (base64.length / 4) * 3 - (base64.length - base64.replace(/=+$/, '').length)
-  return `found ${bytes} bytes that are not UTF-8, expected text`
+  return `found ${bytes} bytes that are not UTF-8; expected text`
 }
 
 /** Decodes a percent-encoded text; a text with an invalid encoding is returned unchanged. */

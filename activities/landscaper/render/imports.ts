@@ -21,6 +21,7 @@ import type { Fields } from './field-reader.ts'
 import { findViolations, type ValueCheck } from './schema/validation.ts'
 import { renderMappings } from './executor.ts'
 import type { TemplateEngine } from './engine/template-engine.ts'
+import { nearMisses } from '../../../workflows/kit/index.ts'
 
 /** A Target as in the cluster: templates see metadata and spec. */
 export interface TargetObject {
@@ -110,17 +111,17 @@ function resolve(definitions: readonly ImportDefinition[], given: InputValues): 
 
 function resolveData(definition: ImportDefinition, { given, givenTargets }: InputValues, resolved: Resolved): boolean {
   const { name, schema, required } = definition
-  const what = `import ${name}`
+  const what = `import "${name}"`
   const isGiven = Object.hasOwn(given, name)
   const fallback = isGiven ? undefined : definition.default
   if (!isGiven && fallback === undefined) {
-    const other = Object.hasOwn(givenTargets, name) ? 'found a target' : 'found no value'
-    if (required) resolved.problems.push(`${what}: ${other}, expected data from imports.data or importDataMappings`)
+    const isTarget = Object.hasOwn(givenTargets, name)
+    if (required) resolved.problems.push(`${what}: ${missingValue('data', { isOther: isTarget, name, given })}`)
     return false
   }
   const value = isGiven ? given[name] : fallback?.value
   resolved.data.push([name, value])
-  if (schema === undefined) resolved.mismatches.push(`${what}: found no schema in the blueprint, expected one`)
+  if (schema === undefined) resolved.mismatches.push(`${what}: schema is missing in blueprint.yaml; add it`)
   else resolved.checks.push({ what, schema, value, isDefault: !isGiven })
   return true
 }
@@ -141,21 +142,37 @@ function resolveTarget(
   const form = FORMS[type]
   const value = Object.hasOwn(givenTargets, name) ? givenTargets[name] : undefined
   if (value === undefined) {
-    const other = Object.hasOwn(given, name) ? 'found data' : 'found no value'
-    if (required) resolved.problems.push(`import ${name}: ${other}, expected ${form.words} from imports.targets`)
+    const missing = { isOther: Object.hasOwn(given, name), name, given: givenTargets }
+    if (required) resolved.problems.push(`import "${name}": ${missingValue(form.words, missing)}`)
     return false
   }
   if (!(form.key in value)) {
     const found = Object.values(FORMS).find(({ key }) => key in value)?.words ?? 'nothing'
-    resolved.problems.push(`import ${name}: found ${found}, expected ${form.words}`)
+    resolved.problems.push(`import "${name}": found ${found}; expected ${form.words}`)
     return false
   }
   resolved.targets.push([name, value])
   const others = withPlaces(value).filter(([, target]) => target.spec.type !== targetType)
   resolved.mismatches.push(
-    ...others.map(([place]) => `import ${name}${place}: found a target of another type, expected type ${targetType}`),
+    ...others.map(([place]) => `import "${name}"${place}: found a target of another type; expected type "${targetType}"`),
   )
   return true
+}
+
+interface MissingValue {
+  /** Whether the import has data instead of a target, or a target instead of data. */
+  readonly isOther: boolean
+  readonly name: string
+  /** The given values of the right kind, for an author who has mistyped the name. */
+  readonly given: Fields
+}
+
+/** @param kind the expected kind of value. */
+function missingValue(kind: string, { isOther, name, given }: MissingValue): string {
+  const fields = kind === 'data' ? 'spec.imports.data or spec.importDataMappings' : 'spec.imports.targets'
+  if (isOther) return `found ${kind === 'data' ? 'a target' : 'data'}; expected ${kind} from ${fields}`
+  const [typo] = nearMisses(given, [name])
+  return `no value; ${typo === undefined ? `add ${kind} to ${fields}` : `rename the import "${typo.found}" in ${fields}`}`
 }
 
 /** Each Target with its place in the import. */

@@ -45,7 +45,7 @@ const MAX_PROBLEMS = 20
 
 /** Joins problems in one line; of more than MAX_PROBLEMS only the first are listed. */
 export function joinProblems(problems: readonly string[]): string {
-  return shortenList(problems, MAX_PROBLEMS).join('; ')
+  return shortenList(problems, MAX_PROBLEMS).join(' | ')
 }
 
 // The reasons why a template cannot be rendered. rendered-output.ts turns them into messages for the author.

@@ -35,7 +35,7 @@ export async function renderWithRequests(
     if (scope !== undefined) contents = { ...contents, ...(await readContents(scope, requestedContents)) }
     if (source !== undefined) known = await issueRequested(source, { known, requested: requestedKubeconfigs, template })
   }
-  const found = `found more than ${MAX_CONTENTS} resources of which it asks for the content, expected fewer`
+  const found = `found more than ${MAX_CONTENTS} requests for contents of resources; expected fewer`
   throw new BlueprintError('TemplatingFailed', `template "${template}": ${found}`)
 }
 
@@ -69,13 +69,13 @@ async function readContent(
   if (component === undefined || resource === undefined)
     throw new BlueprintError(
       'ComponentNotFound',
-      `getResourceContent: found no resource ${index} of component ${title}`,
+      `getResourceContent: no resource ${index} of component "${title}"`,
     )
   const content = await scope.readContent({ component, resource })
   if ('bytes' in content)
     return content.mediaType === OCTETS ? content.bytes.toString('base64') : toFileContent(content.bytes)
-  const what = `getResourceContent: resource ${resource.name} of component ${title}`
-  throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', `${what}: found a folder, expected a file`)
+  const what = `getResourceContent: resource "${resource.name}" of component "${title}"`
+  throw new BlueprintError('ERR_CONFIGURATION_PROBLEM', `${what}: found a folder; expected a file`)
 }
 
 /** Limit for one template. Each rendering requests at least one more, and each is a request to an API server. */
@@ -88,7 +88,7 @@ async function issueRequested(
 ): Promise<IssuedKubeconfigs> {
   const unknown = new Map(requested.filter(({ key }) => !Object.hasOwn(known, key)).map((one) => [one.key, one]))
   if (Object.keys(known).length + unknown.size > MAX_KUBECONFIGS) {
-    const found = `found more than ${MAX_KUBECONFIGS} kubeconfigs that it asks for, expected fewer`
+    const found = `found more than ${MAX_KUBECONFIGS} requests for kubeconfigs; expected fewer`
     throw new BlueprintError('TemplatingFailed', `template "${template}": ${found}`)
   }
   const issued: (readonly [string, IssuedKubeconfig])[] = []

@@ -28,7 +28,7 @@ export async function decodeDocument(
   const isSpiff = request.engine === 'Spiff'
   const value = (isSpiff ? decodeValue(request, output) : await parseOutput(data, request, output)) ?? {}
   if (isFields(value)) return value
-  throw failed(`template "${request.name}": rendered ${typeName(value)}, expected a map`)
+  throw failed(`template "${request.name}": rendered ${typeName(value)}; expected a map`)
 }
 
 /** Decodes the output of Spiff. @throws BlueprintError `TemplatingFailed` when it is nested too deeply. */
@@ -36,7 +36,7 @@ export function decodeValue(request: TemplateRequest, output: string): unknown {
   // The output was written by the template engine.
   const value: unknown = readJson(output)
   if (!isDeeperThan(value, MAX_DEPTH)) return value
-  throw failed(`template "${request.name}": rendered more than ${MAX_DEPTH} levels, expected fewer`)
+  throw failed(`template "${request.name}": rendered more than ${MAX_DEPTH} levels; expected fewer`)
 }
 
 function isDeeperThan(value: unknown, levels: number): boolean {
@@ -48,11 +48,11 @@ async function parseOutput(data: TemplateEngine['data'], request: TemplateReques
   try {
     const value = await data.yaml(output, `template "${request.name}"`)
     if (!isDeeperThan(value, MAX_DEPTH)) return value
-    throw failed(`template "${request.name}": rendered more than ${MAX_DEPTH} levels, expected fewer`)
+    throw failed(`template "${request.name}": rendered more than ${MAX_DEPTH} levels; expected fewer`)
   } catch (error) {
     if (!(error instanceof YamlError)) throw error
     const place = `line ${error.line}, column ${error.column}`
-    const what = `template "${request.name}": what it rendered is not YAML: ${place}: ${error.reason}`
+    const what = `template "${request.name}": the output is not valid YAML: ${place}: ${error.reason}`
     const shown = redactOutput(output, request)
     throw failed(`${what}\n${excerpt(shown, error.line)}\n${inputOf(request)}`)
   }
@@ -64,7 +64,7 @@ export function refuseMissingValues(request: TemplateRequest, output: string): v
   const lines = output.split('\n').flatMap((line, index) => (line.includes(NO_VALUE) ? [index + 1] : []))
   const shown = redactOutput(output, { ...request, template: `${displayText(request.template)} ${NO_VALUE}` })
   const places = lines.slice(0, MAX_SHOWN_PLACES).map((line) => excerpt(shown, line))
-  const what = `template "${request.name}": rendered "no value" in line ${lines.slice(0, 20).join(', ')}, expected values`
+  const what = `template "${request.name}": rendered "no value" in line ${lines.slice(0, 20).join(', ')}; use only fields that have a value, or set a default`
   throw failed([what, ...places, inputOf(request)].join('\n'))
 }
 

@@ -76,18 +76,18 @@ function present<Key extends string, Value>(key: Key, value: Value | undefined):
 // Inline templates may omit both; Landscaper requires them in rendered ones only.
 function checkKind(fields: FieldReader, report: ReportProblem): void {
   const kind = fields.text('kind') ?? KIND
-  if (kind !== KIND) report(['kind'], `found ${kind}, expected ${KIND}`)
+  if (kind !== KIND) report(['kind'], `found "${kind}"; expected "${KIND}"`)
   const version = fields.text('apiVersion') ?? API_VERSION
-  if (version !== API_VERSION) report(['apiVersion'], `found ${version}, expected ${API_VERSION}`)
+  if (version !== API_VERSION) report(['apiVersion'], `found "${version}"; expected "${API_VERSION}"`)
 }
 
 function nameOf(fields: FieldReader, report: ReportProblem): string {
   const name = fields.text('name') ?? ''
-  if (name === '') report([], 'found no name, expected one')
+  if (name === '') report([], 'name is missing; add it')
   else if (name.length > MAX_TEMPLATE_NAME_LENGTH)
-    report(['name'], `found ${name.length} characters, expected at most ${MAX_TEMPLATE_NAME_LENGTH}`)
+    report(['name'], `found ${name.length} characters; expected at most ${MAX_TEMPLATE_NAME_LENGTH}`)
   else if (!DNS_LABEL.test(name))
-    report(['name'], 'found other characters, expected lower-case letters and digits, with dashes between them')
+    report(['name'], 'found invalid characters; expected lower-case letters and digits, with dashes between them')
   return name
 }
 
@@ -102,8 +102,11 @@ function readTemplateBlueprint(
   const ref = blueprint.text('ref') ?? ''
   const filesystem = blueprint.raw('filesystem')
   if ((ref === '') === (filesystem === undefined)) {
-    const found = ref === '' ? 'neither ref nor filesystem' : 'both ref and filesystem'
-    report(['blueprint'], `found ${found}, expected one of them`)
+    const isNone = ref === ''
+    report(
+      ['blueprint'],
+      isNone ? 'ref and filesystem are missing; set one of them' : 'found both ref and filesystem; remove one of them',
+    )
   }
   if (ref !== '') return referredBlueprint(ref, component, report)
   // Part of a parsed document.
@@ -122,7 +125,7 @@ function referredBlueprint(
     return nothing
   }
   if (component === undefined)
-    return say('found no spec.componentDescriptor in the installation that the resource could be of, expected one')
+    return say('the installation has no spec.componentDescriptor; set it to the component that has the resource')
   try {
     const found = resolveResource(component, ref.startsWith('cd://') ? ref : `cd://${ref}`)
     const definition = component.definitionOf(found.component) as InstallationSpec['componentDescriptor']
@@ -139,7 +142,7 @@ function readImports(fields: FieldReader, report: ReportProblem): Subinstallatio
     const path = ['imports', 'data', index]
     const entry = readFields(one, path, report, 'fold')
     for (const key of ['secretRef', 'configMapRef'])
-      if (entry.raw(key) !== undefined) report([...path, key], 'is for root installations; expected dataRef')
+      if (entry.raw(key) !== undefined) report([...path, key], 'only root installations may import it; use dataRef')
     return { name: required(entry, 'name', path, report), dataRef: required(entry, 'dataRef', path, report) }
   })
   const targets = (imports.list('targets') ?? []).map((one, index): TargetImport => {
@@ -184,7 +187,7 @@ function readOptimization(fields: FieldReader, report: ReportProblem): Subinstal
 
 function required(fields: FieldReader, key: string, path: readonly (string | number)[], report: ReportProblem): string {
   const text = fields.text(key) ?? ''
-  if (text === '') report(path, `found no ${key}, expected one`)
+  if (text === '') report(path, `${key} is missing; add it`)
   return text
 }
 
@@ -214,13 +217,13 @@ export async function readListedTemplates(
 async function readFileOf(data: Pick<BlueprintData, 'yaml'>, files: Blueprint['files'], file: string) {
   const path = file.replace(/^\.?\/+/, '')
   const text = Object.hasOwn(files, path) ? files[path] : undefined
-  if (text === undefined) return { problem: `found no file ${file} in the blueprint` }
+  if (text === undefined) return { problem: `file: no file "${file}" in the blueprint; add it or correct the path` }
   if (!isText(text)) return { problem: `${file}: ${notTextProblem(text)}` }
   try {
     return { value: await data.yaml(text, file) }
   } catch (error) {
     if (!(error instanceof YamlError)) throw error
-    return { problem: `${file}, line ${error.line}, column ${error.column}: ${error.message}; expected YAML` }
+    return { problem: `${file}, line ${error.line}, column ${error.column}: not valid YAML: ${error.message}` }
   }
 }
 
@@ -259,7 +262,7 @@ function cycleProblem(cycle: readonly string[], parents: readonly string[]): Pro
   return {
     field: 'spec.blueprint.inline',
     found: `sub-installations that import from each other: ${formatCycle(cycle)}${where}`,
-    expected: 'an order in which they can run',
+    expected: 'no cycle',
   }
 }
 

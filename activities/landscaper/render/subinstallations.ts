@@ -43,7 +43,7 @@ export async function renderSubinstallations(
   const { rendered, states } = await renderExecutions(engine, blueprint, bindings, problems)
   const templates = [...listed, ...rendered]
   if (templates.length > MAX_SUBINSTALLATIONS)
-    problems.push(`found ${templates.length} sub-installations, expected at most ${MAX_SUBINSTALLATIONS}`)
+    problems.push(`found ${templates.length} sub-installations; expected at most ${MAX_SUBINSTALLATIONS}`)
   problems.push(...nameProblems(templates))
   // Templates that could not be read would only cause the same problems again.
   if (problems.length === 0) problems.push(...scopeProblems(blueprint.imports, templates))
@@ -82,7 +82,7 @@ function templatesIn(
   const report = (_: unknown, problem: string) => problems.push(`${place}: subinstallations: ${problem}`)
   const list = readFields(document, [], report, 'fold').list('subinstallations') ?? []
   if (list.length > MAX_SUBINSTALLATIONS) {
-    problems.push(`${place}: found ${list.length} sub-installations, expected at most ${MAX_SUBINSTALLATIONS}`)
+    problems.push(`${place}: found ${list.length} sub-installations; expected at most ${MAX_SUBINSTALLATIONS}`)
     return []
   }
   return list.map((one, index) =>
@@ -93,7 +93,7 @@ function templatesIn(
 function nameProblems(templates: readonly SubinstallationTemplate[]): readonly string[] {
   const names = templates.map(({ name }) => name)
   const twice = new Set(names.filter((name, index) => name !== '' && names.indexOf(name) !== index))
-  return [...twice].map((name) => `sub-installation ${name}: the name occurs twice, expected unique names`)
+  return [...twice].map((name) => `sub-installation "${name}": found the name twice; expected unique names`)
 }
 
 // Each import must come from the parent or a sibling, and no sub-installation may export a name that the parent imports.
@@ -118,7 +118,7 @@ function scopeProblems(
   }
   const imported = new Set(known.map(({ name }) => name))
   return templates.flatMap((template) => {
-    const say = (problem: string) => `sub-installation ${template.name}: ${problem}`
+    const say = (problem: string) => `sub-installation "${template.name}": ${problem}`
     const exported = [
       ...template.exports.data.map(({ dataRef }) => dataRef),
       ...template.exports.targets.map(({ target }) => target),
@@ -126,9 +126,9 @@ function scopeProblems(
     const taken = exported.filter((name) => imported.has(name))
     return [
       ...unsatisfiedImports(template, scope).map((place) =>
-        say(`${place}, which neither the parent imports nor a sibling exports`),
+        say(`${place} in the imports of the parent and the exports of the siblings; import it in the parent, or correct the name`),
       ),
-      ...taken.map((name) => say(`exports ${name}, which the parent imports; expected another name`)),
+      ...taken.map((name) => say(`exports: found "${name}", which is also an import of the parent; use another name`)),
     ]
   })
 }
@@ -148,19 +148,19 @@ function unsatisfiedImports(
   const isTarget = (name: string) =>
     isThere(name, targets) || [...elementOwners(name)].some((one) => lists.has(one) || maps.has(one))
   const ofData = imports.data.flatMap(({ name, dataRef = '' }) =>
-    isThere(dataRef, data) ? [] : [`import ${name} wants data ${dataRef}`],
+    isThere(dataRef, data) ? [] : [`import "${name}": no data "${dataRef}"`],
   )
   const ofTargets = imports.targets.flatMap(
     ({ name, target, targets: list = [], targetMap = {}, targetListRef, targetMapRef }) => {
       const single = [...(target === undefined ? [] : [target]), ...list, ...Object.values(targetMap)]
       return [
-        ...single.filter((one) => !isTarget(one)).map((one) => `import ${name} wants target ${one}`),
+        ...single.filter((one) => !isTarget(one)).map((one) => `import "${name}": no target "${one}"`),
         ...(targetListRef === undefined || lists.has(targetListRef)
           ? []
-          : [`import ${name} wants target list ${targetListRef}`]),
+          : [`import "${name}": no target list "${targetListRef}"`]),
         ...(targetMapRef === undefined || maps.has(targetMapRef)
           ? []
-          : [`import ${name} wants target map ${targetMapRef}`]),
+          : [`import "${name}": no target map "${targetMapRef}"`]),
       ]
     },
   )

@@ -47,7 +47,7 @@ export async function rotateToken(
     },
   ])
   if (answer?.result === 'failed') throw answer.error
-  if (answer?.result !== 'ok') throw new SyncProblem(`${at}: found another one than was read, expected it to stay`)
+  if (answer?.result !== 'ok') throw new SyncProblem(`${at}: found another one than was read; expected it to stay`)
 }
 
 interface SoleUser {
@@ -67,7 +67,7 @@ async function soleUserIn(
   const [user, ...others] = Array.isArray(users) ? (users as readonly unknown[]) : []
   if (others.length === 0 && isFields(user) && isFields(user['user']) && isName(user['name']))
     return { kubeconfig, user: { name: user['name'], fields: user['user'] } }
-  throw new SyncProblem(`${at}: found no single user called like a ServiceAccount, expected one: its token is renewed`)
+  throw new SyncProblem(`${at}: found no single user called like a ServiceAccount; expected one: its token is renewed`)
 }
 
 function isName(name: unknown): name is string {

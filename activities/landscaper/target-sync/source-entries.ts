@@ -48,7 +48,7 @@ export async function sourceEntries(
 ): Promise<readonly SourceEntry[]> {
   const { secretNameExpression: secrets = '', shootNameExpression: shoots = '' } = spec
   if (secrets !== '' && shoots !== '')
-    throw new SyncProblem('spec: found secretNameExpression and shootNameExpression, expected one of them')
+    throw new SyncProblem('spec: found secretNameExpression and shootNameExpression; expected one of them')
   const [expression, field, found] =
     shoots === ''
       ? ([secrets, 'secretNameExpression', secretsIn] as const)
@@ -73,9 +73,9 @@ async function matching(
     }
     batch = new Map()
     if (entries.size > MOST_ENTRIES)
-      throw new SyncProblem(`spec.${field}: found more than ${MOST_ENTRIES} names that match, expected at most so many`)
+      throw new SyncProblem(`spec.${field}: found more than ${MOST_ENTRIES} names that match; expected at most so many`)
     if (sizeOf(entries) > MOST_BYTES)
-      throw new SyncProblem(`spec.${field}: found more than 32 MiB of kubeconfigs, expected less in all`)
+      throw new SyncProblem(`spec.${field}: found more than 32 MiB of kubeconfigs; expected less in all`)
   }
   for await (const entry of candidates) {
     batch.set(entry.name, entry)
@@ -118,7 +118,7 @@ function isEntries(data: unknown): data is Readonly<Record<string, unknown>> {
 }
 
 function tooMany(what: string, namespace: string): SyncProblem {
-  return new SyncProblem(`spec.sourceNamespace: found too many ${what} in ${namespace}, expected fewer`)
+  return new SyncProblem(`spec.sourceNamespace: found too many ${what} in ${namespace}; expected fewer`)
 }
 
 // E1
@@ -141,6 +141,6 @@ async function namesLike(
     if (error.code !== 'TemplateFailed')
       throw new SyncProblem(`spec.${field}: found no answer which names match: ${error.message}`)
     const cut = expression.length > 100 ? `${expression.slice(0, 100)}...` : expression
-    throw new SyncProblem(`spec.${field}: found ${JSON.stringify(cut)}, expected a regular expression (RE2), or *`)
+    throw new SyncProblem(`spec.${field}: found ${JSON.stringify(cut)}; expected a regular expression (RE2), or *`)
   }
 }

@@ -140,11 +140,11 @@ class Synchronisation {
   async #write({ name, kubeconfig }: SourceEntry, former: Target | undefined, source: Source): Promise<void> {
     if (name === this.#spec.secretRef.name)
       throw new SyncProblem(
-        'found the name of spec.secretRef.name, expected another one: its Secret would be overwritten',
+        'found the name in spec.secretRef.name; use another name, because Pawl would overwrite its Secret',
       )
     if (name === this.#targetToSource)
       throw new SyncProblem(
-        'found the name of the Target for the source (spec.targetToSourceName, else spec.sourceNamespace), expected another one',
+        'found the name of the Target for the source (spec.targetToSourceName, else spec.sourceNamespace); expected another one',
       )
     if (kubeconfig !== undefined) {
       await writeCredentials(this.#deps, this.#syncing, { name, kubeconfig })

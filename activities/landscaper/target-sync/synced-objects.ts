@@ -175,8 +175,8 @@ function isSynced(object: Pick<KubeObject, 'metadata'>): boolean {
 }
 
 function taken({ kind }: WatchedKind, { metadata: { namespace = '', name } }: KubeObject): SyncProblem {
-  const found = `${kind} ${namespace}/${name}: found one that no TargetSync has made`
-  return new SyncProblem(`${found}, expected none of that name, or an expression that leaves it out`)
+  const found = `${kind} "${namespace}/${name}" exists and no TargetSync created it`
+  return new SyncProblem(`${found}; rename or delete it, or exclude it by the expression`)
 }
 
 /** Without blockOwnerDeletion, which would need a right on the owner's finalizers. */

@@ -34,18 +34,18 @@ describe('a blueprint', () => {
     const definition = (count: number) => `${key}:\n${many(count, () => `- ${entry}`).join('\n')}`
     expect(readDefinition(definition(most))).toHaveProperty(`${key}.length`, most)
     expect(() => readDefinition(definition(most + 1))).toThrow(
-      `blueprint.yaml, line 2, ${key}: found ${most + 1} entries, expected at most ${most}`,
+      `blueprint.yaml, line 2, ${key}: found ${most + 1} entries; expected at most ${most}`,
     )
   })
 
   it('has no more imports and exports than are held against schemas', () => {
     const exports = many(MAX_DEFINITIONS + 1, (index) => `- { name: e${index}, schema: {} }`)
     expect(() => readDefinition(`exports:\n${exports.join('\n')}`)).toThrow(
-      /exports: found 2001 entries, expected at most 2000$/,
+      /exports: found 2001 entries; expected at most 2000$/,
     )
     const inner = many(MAX_DEFINITIONS, (index) => `  - { name: i${index}, schema: {} }`)
     const imports = ['imports:', '- name: a', '  required: false', '  schema: {}', '  imports:', ...inner].join('\n')
-    expect(() => readDefinition(imports)).toThrow('found 2001 imports, expected at most 2000, those in others counted')
+    expect(() => readDefinition(imports)).toThrow('found 2001 imports; expected at most 2000, including conditional imports')
   })
 
   it('renders no more items than a run has tracks for, and nothing after them', async () => {
@@ -75,7 +75,7 @@ describe('an Installation', () => {
     const engine = undefined as unknown as TemplateEngine
     await expect(renderMappings(engine, 'importDataMappings', mappings, {})).rejects.toMatchObject({
       code: 'ERR_CONFIGURATION_PROBLEM',
-      message: `spec.importDataMappings: found ${MAX_MAPPINGS + 1} entries, expected at most ${MAX_MAPPINGS}`,
+      message: `spec.importDataMappings: found ${MAX_MAPPINGS + 1} entries; expected at most ${MAX_MAPPINGS}`,
     })
   })
 })
@@ -93,15 +93,15 @@ describe('a deploy item', () => {
   it('has no more checks, paths and objects to look at', () => {
     const checks = (...custom: object[]) => read({ readinessChecks: { custom } })
     expect(checks(...many(MOST_CHECKS, (index) => check(index, 2, 5)))).not.toThrow()
-    const field = 'spec.config.readinessChecks.custom is'
+    const field = 'spec.config.readinessChecks.custom: found'
     expect(checks(...many(MOST_CHECKS + 1, (index) => check(index, 1, 1)))).toThrow(
-      `${field} a list of ${MOST_CHECKS + 1}; expected at most ${MOST_CHECKS} checks`,
+      `${field} ${MOST_CHECKS + 1} checks; expected at most ${MOST_CHECKS}`,
     )
     expect(checks(check(1, MOST_REQUIREMENTS, 1), check(2, 1, 1))).toThrow(
-      `${field} with ${MOST_REQUIREMENTS + 1} requirements; expected at most ${MOST_REQUIREMENTS} in all checks`,
+      `${field} ${MOST_REQUIREMENTS + 1} requirements; expected at most ${MOST_REQUIREMENTS} in all checks`,
     )
     expect(checks(check(1, 1, MOST_RESOURCES + 1))).toThrow(
-      `${field} with ${MOST_RESOURCES + 1} resources; expected at most ${MOST_RESOURCES} in all checks`,
+      `${field} ${MOST_RESOURCES + 1} resources; expected at most ${MOST_RESOURCES} in all checks`,
     )
   })
 
@@ -112,7 +112,7 @@ describe('a deploy item', () => {
       })
     expect(exports(MOST_EXPORTS)).not.toThrow()
     expect(exports(MOST_EXPORTS + 1)).toThrow(
-      `spec.config.exports.exports is a list of ${MOST_EXPORTS + 1}; expected at most ${MOST_EXPORTS} exports`,
+      `spec.config.exports.exports: found ${MOST_EXPORTS + 1} exports; expected at most ${MOST_EXPORTS}`,
     )
   })
 
@@ -148,6 +148,6 @@ describe('a deploy item', () => {
     })
     expect(reads).toBe(1)
     const excessive = readExports({ work, exports: exports('.data.a', '.data.a'), deployer: 'manifest' })
-    await expect(excessive).rejects.toThrow('exports: found values of more than 1 MiB together; expected less')
+    await expect(excessive).rejects.toThrow('exports: found more than 1 MiB; expected less')
   })
 })

@@ -37,7 +37,7 @@ describe('the compressed items of an Execution', () => {
     const items = [item('a', { dependsOn: ['b'] }), item('b', { dependsOn: ['a'] }), item('c', { type: '' })]
     expect(await execution(packed(items))).toEqual([
       'spec.deployItemsCompressed[2].type: found nothing; expected the type, which selects the deployer',
-      'spec.deployItemsCompressed: found items that depend on each other: a -> b -> a; expected an order in which they can run',
+      'spec.deployItemsCompressed: found items that depend on each other: a -> b -> a; expected no cycle',
     ])
   })
 
@@ -72,7 +72,7 @@ describe('the blueprint of an Installation', () => {
     ...more,
   })
   const RING = [sub('a', 'two', 'one'), sub('b', 'one', 'two')]
-  const TOLD = 'expected an order in which they can run'
+  const TOLD = 'expected no cycle'
   const installation = async (filesystem: unknown) =>
     await problems(installationKind, { blueprint: { inline: { filesystem } } })
   const files = (definition: object, more: object = {}) => ({ 'blueprint.yaml': JSON.stringify(definition), ...more })

@@ -49,23 +49,27 @@ describe('an entry in the list of bugs', () => {
   })
 })
 
+const REMEDY = 'fix the code and restart the worker ("pawl why shop/shop -n n" shows whether passes continue)'
+
 describe('the report of a bug', () => {
-  it('contains the error, its message and its source location', () => {
-    expect(bugReport(thrown, FOLDER)).toEqual({
+  it('contains the controller, the step, the error, its source location and the remedy', () => {
+    expect(bugReport({ ...thrown, step: 'openShop' }, 'shop', FOLDER)).toEqual({
       operation: 'Reconcile',
       reason: 'Bug',
-      message: "TypeError: reading 'found' (actions/open-shop.ts:98:16)",
+      message: `controller "shop": step "openShop": TypeError: reading 'found' (actions/open-shop.ts:98:16); ${REMEDY}`,
     })
   })
 
   it('of a job omits a message that may quote a body', () => {
     const quoting = { ...thrown, jobID: 'j', name: 'SyntaxError', message: 'Unexpected token s in "secret"' }
-    expect(bugReport(quoting, FOLDER).message).toBe('SyntaxError (actions/open-shop.ts:98:16)')
-    expect(bugReport({ ...thrown, jobID: 'j' }, FOLDER).message).toContain("TypeError: reading 'found'")
+    expect(bugReport(quoting, 'shop', FOLDER).message).toBe(
+      `controller "shop": SyntaxError (actions/open-shop.ts:98:16); ${REMEDY}`,
+    )
+    expect(bugReport({ ...thrown, jobID: 'j' }, 'shop', FOLDER).message).toContain("TypeError: reading 'found'")
   })
 
   it('limits the length of the error message', () => {
-    expect(bugReport({ ...thrown, message: 'x'.repeat(5000) }, FOLDER).message.length).toBeLessThan(2100)
+    expect(bugReport({ ...thrown, message: 'x'.repeat(5000) }, 'shop', FOLDER).message.length).toBeLessThan(2200)
   })
 })
 

@@ -3,6 +3,7 @@
 
 import {
   action,
+  conditionsField,
   defineKind,
   done,
   flag,
@@ -27,7 +28,7 @@ export const roverKind = defineKind({
   singular: 'rover',
   schema: {
     spec: required(record('What is wanted.', { go: flag('Whether it may go.'), nickname: text('For the bug.') })),
-    status: record('What is there.', { nickname: text('For the bug.') }),
+    status: record('What is there.', { nickname: text('For the bug.'), conditions: conditionsField }),
   },
 })
 

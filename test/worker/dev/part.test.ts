@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { access, readFile, writeFile } from 'node:fs/promises'
+import { access, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
@@ -70,7 +70,7 @@ describe('a server process', () => {
 })
 
 describe('a group of server processes', () => {
-  it('reports a process that dies', async () => {
+  it('without restarts reports a process that dies', async () => {
     const dir = await scratchFolder()
     const group = await startGroup()
     const command = await script(
@@ -84,6 +84,50 @@ describe('a group of server processes', () => {
     expect(failure.message).toContain('server ended with exit code 9')
     expect(failure.message).toContain('out of memory')
     await group.stop()
+  })
+
+  it('with restarts starts a process again that was ready, and keeps its place in the order', async () => {
+    const dir = await scratchFolder()
+    const lines: string[] = []
+    const group = await startGroup({
+      progress: (line) => lines.push(line),
+      onRestart: () => Promise.resolve(),
+      firstDelayMs: 1,
+    })
+    const spec = { name: 'server', command: 'sleep', args: ['60'], logFile: join(dir, 'log') }
+    const first = await startPart(spec, group.add)
+    await startPart({ ...spec, name: 'client' }, group.add)
+    process.kill(first.identity.pid, 'SIGKILL')
+    await expect.poll(() => lines).toEqual([`server ended with signal SIGKILL; started again (log: ${dir}/log)`])
+    expect(group.parts.map((part) => [part.spec.name, isRunning(part.identity)])).toEqual([
+      ['server', true],
+      ['client', true],
+    ])
+    const [second] = group.parts
+    await group.drop(second!)
+    expect(isRunning(second!.identity)).toBe(false)
+    await group.stop()
+    expect(lines).toHaveLength(1)
+  })
+
+  it('with restarts gives up after five ends within a minute; it then keeps the logs of its folder', async () => {
+    const dir = await scratchFolder()
+    const lines: string[] = []
+    const group = await startGroup({
+      progress: (line) => lines.push(line),
+      onRestart: () => Promise.resolve(),
+      firstDelayMs: 1,
+    })
+    group.removeAtEnd(dir, ['logs'])
+    await mkdir(join(dir, 'logs'))
+    const logFile = join(dir, 'logs', 'log')
+    const command = await script(join(dir, 'server'), 'echo no memory; sleep 0.05; exit 9')
+    await startPart({ name: 'server', command, args: [], logFile }, group.add)
+    const { message } = await group.failure
+    expect(message).toContain(`server ended with exit code 9, for the 5th time within 60 s; last lines of ${logFile}:`)
+    expect(lines).toHaveLength(4)
+    await group.stop('failed')
+    expect(await readdir(dir)).toEqual(['logs'])
   })
 
   it('stops its processes in reverse order and removes its folders', async () => {

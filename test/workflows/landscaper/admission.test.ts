@@ -106,14 +106,14 @@ describe('the rules of an Execution', () => {
 
   it('refuse labels with an invalid key or value', () => {
     expect(refused(item('a', { labels: { 'a b': 'x', tier: 'a b' } }))).toEqual([
-      'spec.deployItems[0].labels.a b: found no key of a label; expected a name such as tier or example.org/tier',
-      'spec.deployItems[0].labels.tier: found no value of a label; expected at most 63 letters, digits, dots, dashes and underscores',
+      'spec.deployItems[0].labels.a b: found an invalid label key; expected a name such as tier or example.org/tier',
+      'spec.deployItems[0].labels.tier: found an invalid label value; expected at most 63 letters, digits, dots, dashes and underscores',
     ])
   })
 
   it('refuse dependencies on missing items, and list the existing items', () => {
     expect(refused(item('a'), item('b', { dependsOn: ['c'] }))).toEqual([
-      'spec.deployItems[1].dependsOn: found "c", which is no item of the list; expected names of a, b',
+      'spec.deployItems[1].dependsOn: found "c", which is not in the list; expected names of a, b',
     ])
   })
 
@@ -122,7 +122,7 @@ describe('the rules of an Execution', () => {
     [[item('a'), item('b', { dependsOn: ['c', 'a'] }), item('c', { dependsOn: ['b'] })], 'b -> c -> b'],
   ])('refuse a cycle with its path', (deployItems, path) => {
     expect(refused(...deployItems)).toEqual([
-      `spec.deployItems: found items that depend on each other: ${path}; expected an order in which they can run`,
+      `spec.deployItems: found items that depend on each other: ${path}; expected no cycle`,
     ])
   })
 
@@ -158,8 +158,8 @@ describe('the rules of a large Execution', () => {
 
   it('report a duplicate dependency once', () => {
     expect(problems(EXECUTION, { deployItems: [item('a', { dependsOn: ['b', 'b', 'c'] })] })).toEqual([
-      'spec.deployItems[0].dependsOn: found "b", which is no item of the list; expected names of a',
-      'spec.deployItems[0].dependsOn: found "c", which is no item of the list; expected names of a',
+      'spec.deployItems[0].dependsOn: found "b", which is not in the list; expected names of a',
+      'spec.deployItems[0].dependsOn: found "c", which is not in the list; expected names of a',
     ])
   })
 })

@@ -65,7 +65,7 @@ describe('siblings', () => {
       { name: 'a', ...exports('x') },
       { name: 'b', ...exports('x') },
     ]
-    expect(exportProblems(both)).toEqual(['data x is exported by a and b, expected one exporter'])
+    expect(exportProblems(both)).toEqual(['data x is exported by a and b; export it from only one of them'])
   })
 
   it('in a cycle report the cycle, however long it is', () => {

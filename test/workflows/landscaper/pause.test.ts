@@ -104,7 +104,7 @@ describe('a paused installation', () => {
       target: { paused, phase: 'ObjectsCreated' },
       state: { subInstallations },
     })
-    expect(await triggerSubInstallations(pass)).toEqual(stop(`${text}; held back: idle`))
+    expect(await triggerSubInstallations(pass)).toEqual(stop(`${text}; not started: idle`))
     expect(calls).toEqual([])
   })
 
@@ -120,7 +120,7 @@ describe('a paused execution', () => {
   it('starts no item, and waits', async () => {
     const items = [succeeded('a'), pending('b', ['a'])]
     const { pass, called } = executionPass(items, { target: { paused } })
-    expect(await triggerDeployItems(pass)).toEqual(stop(`${text}; held back: b`))
+    expect(await triggerDeployItems(pass)).toEqual(stop(`${text}; not started: b`))
     expect(called.deployed).toEqual([])
   })
 
@@ -131,9 +131,9 @@ describe('a paused execution', () => {
 
   it('leaves orphans, and items that are to be uninstalled', async () => {
     const orphan = executionPass([pending('gone')], { target: { paused, items: [] } })
-    expect(await cleanUpOrphans(orphan.pass)).toEqual(stop(`${text}; held back: gone`))
+    expect(await cleanUpOrphans(orphan.pass)).toEqual(stop(`${text}; not uninstalled: gone`))
     const leaving = executionPass([deleted(pending('x'))], { target: { paused, withoutUninstall: true } })
-    expect(await triggerDeletion(leaving.pass)).toEqual(stop(`${text}; still there: x`))
+    expect(await triggerDeletion(leaving.pass)).toEqual(stop(`${text}; not uninstalled: x`))
     for (const { called } of [orphan, leaving])
       expect([called.deleted, called.released, called.deployed]).toEqual([[], [], []])
   })

@@ -175,7 +175,7 @@ export function planText(plan: Plan, { paint, hasJournal, files }: PlanTextOptio
   const next =
     exitCodeOf(plan) !== 3 || files.includes('-')
       ? []
-      : [`Apply it: kubectl apply --server-side --force-conflicts -f ${files.join(',')}`]
+      : [`next: kubectl apply --server-side --force-conflicts -f ${files.join(',')}`]
   const blocks = [[answerText(plan, paint)], [...refused, ...problems], jobs, [...writes, ...more], [...times, ...next]]
   return `${blocks
     .filter((lines) => lines.length > 0)

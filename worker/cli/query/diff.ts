@@ -3,6 +3,7 @@
 import type { Command } from 'commander'
 
 import type { JobRecord, ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
+import { suggestedCommand } from '../suggestion.ts'
 import { groupKindOf, isSameGroupKind, writeJson } from '../../../workflows/kit/index.ts'
 import { readConfig } from '../../server/config.ts'
 import { builtInRegistry } from '../../server/registry.ts'
@@ -59,7 +60,9 @@ async function diff(
   })
   const { output } = flags
   if (output === 'json') return `${writeJson(diffData(found), 2)}\n`
-  const next = `pawl replay ${object.join(object.length === 2 ? '/' : ' ')} ${after.job.jobID}${flags.namespace === undefined ? '' : ` -n ${flags.namespace}`}`
+  const next = suggestedCommand(
+    `replay ${object.join(object.length === 2 ? '/' : ' ')} ${after.job.jobID}${flags.namespace === undefined ? '' : ` -n ${flags.namespace}`}`,
+  )
   return diffText(found, { paint: journal.paint, isWide: output === 'wide', now: new Date(), next })
 }
 

@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander'
 
+import { suggestedCommand } from '../suggestion.ts'
 import { groupKindOf, groupKindText, type JobModeController } from '../../../workflows/kit/index.ts'
 import { readConfig } from '../../server/config.ts'
 import { builtInRegistry } from '../../server/registry.ts'
@@ -42,7 +43,7 @@ async function graph(journal: JournalSession, words: readonly string[], flags: G
     process.stderr.write(`pawl: API server: ${problem}; some data flow is not drawn\n`)
   const drawn = graphOf(tree, rules, live.objects)
   if (flags.output === 'text') {
-    const next = `pawl graph ${words.join(words.length === 2 ? '/' : ' ')} -o svg > ${object.name}.svg`
+    const next = suggestedCommand(`graph ${words.join(words.length === 2 ? '/' : ' ')} -o svg > ${object.name}.svg`)
     return `${graphText(drawn, 'text', journal.paint)}\nnext: ${next}\n`
   }
   if (flags.output !== 'svg') return graphText(drawn, flags.output, journal.paint)

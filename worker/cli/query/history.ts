@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander'
 
+import { suggestedCommand } from '../suggestion.ts'
 import { parseDuration, writeJson } from '../../../workflows/kit/index.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { yamlText } from '../yaml-text.ts'
@@ -49,7 +50,9 @@ async function history(
           isWide: output === 'wide',
           now: new Date(),
           name: nameOf(found[0]),
-          next: `pawl diff ${words.join(words.length === 2 ? '/' : ' ')}${namespace === undefined ? '' : ` -n ${namespace}`}`,
+          next: suggestedCommand(
+            `diff ${words.join(words.length === 2 ? '/' : ' ')}${namespace === undefined ? '' : ` -n ${namespace}`}`,
+          ),
         })
   const then = versionAt(known, time)
   if (then === undefined)

@@ -188,7 +188,7 @@ export function diffText(diff: JobsDiff, options: DiffTextOptions): string {
     cellOf(one.before),
     cellOf(one.after),
     `${lengthText(one.before)} -> ${lengthText(one.after)}`,
-    noteOf(one),
+    noteOf(one, isWide ? LONGEST_NOTE : SHORT_NOTE),
   ])
   const same = objects.length - others.length
   return [
@@ -321,9 +321,12 @@ function lengthText(state: ObjectState | undefined): string {
   return state?.tookMs === undefined ? '-' : formatDuration(state.tookMs)
 }
 
-function noteOf({ before, after }: ObjectDiff): string {
+const SHORT_NOTE = 70
+const LONGEST_NOTE = 160
+
+function noteOf({ before, after }: ObjectDiff, longest: number): string {
   if (after === undefined) return 'only in the earlier job'
-  const error = after.error === undefined ? '' : singleLine(after.error, 160)
+  const error = after.error === undefined ? '' : singleLine(after.error, longest)
   return [...(before === undefined ? ['only in the later job'] : []), ...(error === '' ? [] : [error])].join(': ')
 }
 

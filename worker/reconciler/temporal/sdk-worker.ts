@@ -17,30 +17,37 @@ interface Eviction {
   readonly evictJob: { readonly reason?: number | null; readonly message?: string | null }
 }
 
-/** Receives the ID of a run that was onEviction because the cache is full. Must not throw. */
-export type EvictionListener = (runID: string) => void
+/** Functions that receive the ID of a run. They must not throw. */
+export interface RunListeners {
+  /** The SDK cannot replay the run; with its message. */
+  readonly onNondeterminism: NondeterminismListener
+  /** The SDK stopped the run's code after `isolateExecutionTimeout`, which is 5 s. */
+  readonly onEndlessCode?: (runID: string) => void
+  /** The SDK removed the run from its cache, because the cache is full. */
+  readonly onEviction?: (runID: string) => void
+}
+
+// The message of `node:vm`.
+const TIMED_OUT = 'Script execution timed out'
 
 class ListeningWorker extends Worker {
-  listen(onNondeterminism: NondeterminismListener, onEviction: EvictionListener): this {
+  listen({ onNondeterminism, onEndlessCode, onEviction }: RunListeners): this {
     // The SDK's internal emitter, which its own replayer uses. A test on a real server detects a change.
     this.evictionsEmitter.on('eviction', ({ runId, evictJob: { reason, message } }: Eviction) => {
       if (reason === EvictionReason.NONDETERMINISM) onNondeterminism(runId, message ?? '')
-      if (reason === EvictionReason.CACHE_FULL) onEviction(runId)
+      if (reason === EvictionReason.LANG_FAIL && message?.includes(TIMED_OUT) === true) onEndlessCode?.(runId)
+      if (reason === EvictionReason.CACHE_FULL) onEviction?.(runId)
     })
     return this
   }
 }
 
 /** Same as `Worker.create`. */
-export async function createWorker(
-  options: WorkerOptions,
-  onNondeterminism: NondeterminismListener,
-  onEviction: EvictionListener = () => undefined,
-): Promise<Worker> {
+export async function createWorker(options: WorkerOptions, listeners: RunListeners): Promise<Worker> {
   const worker = await ListeningWorker.create(options)
   if (!(worker instanceof ListeningWorker))
     throw new Error('the SDK made a Worker; expected one of the class that was asked')
-  return worker.listen(onNondeterminism, onEviction)
+  return worker.listen(listeners)
 }
 
 // The log of Temporal's SDK, with Pawl's field names. Its info lines become debug lines. Log lines of controllers' actions and activities (`pass.log`,

@@ -29,7 +29,7 @@ export function action<Pass>(name: string, body: (pass: Pass) => Promise<Outcome
     async run(pass, runtime) {
       try {
         const act = () => body(pass)
-        return await (runtime.inAction === undefined ? act() : runtime.inAction(name, act))
+        return checkedOutcome(name, await (runtime.inAction === undefined ? act() : runtime.inAction(name, act)))
       } catch (error) {
         const outcome = runtime.toOutcome(error)
         if (outcome === undefined) throw error
@@ -37,6 +37,42 @@ export function action<Pass>(name: string, body: (pass: Pass) => Promise<Outcome
       }
     },
   }
+}
+
+/** Actions are also written without types. @throws a plain Error (a bug) for a value that is no outcome. */
+function checkedOutcome(action: string, value: unknown): Outcome {
+  const { faults, againMs, laterMs } = (value ?? {}) as Partial<Record<keyof Outcome, unknown>>
+  const isOutcome = Array.isArray(faults) && faults.every(isFault) && [againMs, laterMs].every(isDelay)
+  if (isOutcome) return value as Outcome
+  throw new Error(`action "${action}" returned ${quoted(value)}; return an outcome, for example done`)
+}
+
+function isFault(value: unknown): boolean {
+  const { code, message } = (value ?? {}) as { readonly code?: unknown; readonly message?: unknown }
+  return typeof code === 'string' && typeof message === 'string'
+}
+
+function isDelay(value: unknown): boolean {
+  return value === undefined || Number.isFinite(value)
+}
+
+/** Objects without their fields, which may be confidential. */
+function quoted(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, 100))
+  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'another object'
+  return typeof value === 'function' ? 'a function' : String(value)
+}
+
+// The names of the steps that threw, for reports of bugs. Keyed by error, because several runs of a process share this module.
+const THROWING_STEPS = new WeakMap<object, string>()
+
+/** The innermost step that threw this error; undefined for errors outside of steps, and for values that are not objects. */
+export function throwingStep(thrown: unknown): string | undefined {
+  return typeof thrown === 'object' && thrown !== null ? THROWING_STEPS.get(thrown) : undefined
+}
+
+function rememberStep(thrown: unknown, { name }: { readonly name: string }): void {
+  if (typeof thrown === 'object' && thrown !== null && !THROWING_STEPS.has(thrown)) THROWING_STEPS.set(thrown, name)
 }
 
 /** Does nothing. */
@@ -55,6 +91,7 @@ export async function runStep<Pass>(
     hooks?.before?.(step, pass)
     outcome = await step.run(pass, runtime, hooks)
   } catch (thrown) {
+    rememberStep(thrown, step)
     hooks?.after?.(step, { thrown }, pass)
     throw thrown
   }

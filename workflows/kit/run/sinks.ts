@@ -14,6 +14,8 @@ export interface ReportedBug {
   /** The error's name, such as `TypeError`. */
   readonly name: string
   readonly message: string
+  /** The step of the plan that threw; undefined outside of steps. */
+  readonly step?: string | undefined
   /** Stack trace with source files and lines. */
   readonly stack: string
 }

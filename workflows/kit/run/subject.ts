@@ -55,6 +55,8 @@ export interface TargetView {
   readonly jobIDFinished: string | undefined
   readonly observedGeneration: number
   readonly lastError: ErrorReport | undefined
+  /** The status reports a bug (bug-condition.ts), which the next settled pass replaces. Absent: none. */
+  readonly reportsBug?: true | undefined
 }
 
 export type TransitionMark = 'triggerTime' | 'initTime' | 'waitTime' | 'finishedTime'

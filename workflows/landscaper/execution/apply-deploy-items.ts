@@ -30,18 +30,18 @@ export function checkItems({ state: { target } }: ExecutionPass): Outcome {
     const name = target.items[index]?.name ?? ''
     return `spec.deployItems[${index}]${describeDefect(defect, name, known)}`
   })
-  return fail('InvalidDeployItems', shortenList(problems, PROBLEMS_SHOWN).join('; '))
+  return fail('InvalidDeployItems', shortenList(problems, PROBLEMS_SHOWN).join(' | '))
 }
 
 /** @param known the names of the items, formatted. */
 function describeDefect(defect: NodeDefect, name: string, known: string): string {
   switch (defect.defect) {
     case 'unnamed':
-      return '.name is empty; expected a name'
+      return '.name: found nothing; expected a name'
     case 'named twice':
-      return `.name "${name}" is there twice; expected unique names`
+      return `.name: found "${name}" twice; expected unique names`
     case 'unknown dependency':
-      return ` "${name}" depends on "${defect.name}", which is not in the list; expected one of ${known}`
+      return `.dependsOn: no item "${defect.name}"; expected names of ${known}`
   }
 }
 
@@ -53,7 +53,7 @@ export async function checkEdits(pass: ExecutionPass): Promise<Outcome> {
   const taken = await startItems(pass, inFlightRuns())
   const running = inFlightRuns()
   if (running.length === 0) return outcome
-  const waiting = stop(`the items were edited and cannot work; waiting for the running ones: ${names(running)}`)
+  const waiting = stop(`an edit made the items invalid; waiting for the running items: ${names(running)}`)
   return joinOutcomes(waiting, taken)
 }
 

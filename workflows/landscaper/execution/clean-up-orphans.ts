@@ -45,7 +45,7 @@ async function continueRunning(pass: ExecutionPass): Promise<Outcome> {
   )
   if (taken.faults.length > 0) return taken
   const left = orphans()
-  return left.length === 0 ? done : joinOutcomes(stop(`${describePause(pass)}; held back: ${names(left)}`), taken)
+  return left.length === 0 ? done : joinOutcomes(stop(`${describePause(pass)}; not uninstalled: ${names(left)}`), taken)
 }
 
 async function uninstall(pass: ExecutionPass, removed: RemovedClusters): Promise<Outcome> {
@@ -60,7 +60,7 @@ async function uninstall(pass: ExecutionPass, removed: RemovedClusters): Promise
     look().unfinished.filter((item) => item.untouched !== true && !removed.isHeld(item)),
   )
   const { orphans, unfinished } = look()
-  const waiting = stop(`waiting for orphaned deploy items to be uninstalled: ${names(unfinished)}`)
+  const waiting = stop(`waiting until these orphaned deploy items are uninstalled: ${names(unfinished)}`)
   if (taken.faults.length > 0)
     return waitForRunning(
       taken,
@@ -72,7 +72,7 @@ async function uninstall(pass: ExecutionPass, removed: RemovedClusters): Promise
   if (unfinished.length > 0) return joinOutcomes(waiting, taken, removed.outcome)
   return fail(
     'OrphanedDeployItems',
-    `orphaned deploy items could not be uninstalled: ${names(orphans)}${formatErrors(orphans)}`,
+    `Pawl could not uninstall the orphaned deploy items ${names(orphans)}${formatErrors(orphans)}`,
     errorCodes(orphans),
   )
 }

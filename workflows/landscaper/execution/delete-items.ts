@@ -63,7 +63,7 @@ export async function triggerDeletion(pass: ExecutionPass): Promise<Outcome> {
     return waitForRunning(
       taken,
       running,
-      stop(`a deploy item could not be triggered; waiting for the running ones: ${names(running)}`),
+      stop(`Pawl could not start to uninstall a deploy item; waiting for the running items: ${names(running)}`),
     )
   const found = outcomeOf(pass)
   return found.stopped === undefined ? found : joinOutcomes(found, taken, removed.outcome)
@@ -75,7 +75,7 @@ async function continueRunning(pass: ExecutionPass): Promise<Outcome> {
   const taken = await startLevels(pass, look)
   if (taken.faults.length > 0) return taken
   const left = pass.state.deployItems
-  return left.length === 0 ? done : joinOutcomes(stop(`${describePause(pass)}; still there: ${names(left)}`), taken)
+  return left.length === 0 ? done : joinOutcomes(stop(`${describePause(pass)}; not uninstalled: ${names(left)}`), taken)
 }
 
 /** X3. Possibly no deployer exists that could confirm that such an item has nothing to uninstall. */
@@ -89,15 +89,15 @@ function outcomeOf(pass: ExecutionPass): Outcome {
   const { failed, running, ready, blocked } = classesOf(pass)
   if (failed.length > 0) {
     return running.length > 0
-      ? stop(`a deploy item could not be uninstalled; waiting for the running ones: ${names(running)}`)
+      ? stop(`Pawl could not uninstall a deploy item; waiting for the running items: ${names(running)}`)
       : notDeleted(failed)
   }
   const waitedFor = [...running, ...ready]
-  return waitedFor.length > 0 ? stop(`waiting for ${names(waitedFor)} to be uninstalled`) : stuckItems(blocked)
+  return waitedFor.length > 0 ? stop(`waiting until these deploy items are uninstalled: ${names(waitedFor)}`) : stuckItems(blocked)
 }
 
 function notDeleted(failed: readonly DeployItemView[]): Outcome {
-  const found = `deploy items could not be uninstalled: ${names(failed)}${formatErrors(failed)}`
+  const found = `Pawl could not uninstall ${names(failed)}${formatErrors(failed)}`
   return fail('DeployItemsNotDeleted', found, errorCodes(failed))
 }
 
@@ -108,11 +108,11 @@ function classesOf({ state, jobID, background }: ExecutionPass) {
 function stuckItems(blocked: readonly DeployItemView[]): Outcome {
   const cycle = findCycle(blocked.map(({ item, dependsOn }) => ({ name: item, dependsOn })))
   const cause =
-    cycle === undefined ? `: ${names(blocked)}` : ` because they depend on each other: ${cycle.join(' -> ')}`
+    cycle === undefined ? names(blocked) : `deploy items that depend on each other: ${cycle.join(' -> ')}`
   const wayOut =
-    'annotate what was deleted, the root or this execution alone, with landscaper.gardener.cloud/delete-without-uninstall: "true" and reconcile the root to let them go'
+    'to delete them without uninstalling, annotate the object that you deleted with landscaper.gardener.cloud/delete-without-uninstall: "true" and reconcile the root'
   const reason = cycle === undefined ? 'StuckDependencies' : 'CyclicDependencies'
-  return fail(reason, `deploy items could not be uninstalled${cause}; ${wayOut}`)
+  return fail(reason, `Pawl could not uninstall ${cause}; ${wayOut}`)
 }
 
 // Releases items whose cluster was removed, in deletions and for orphans (clean-up-orphans.ts): they have nothing to
@@ -166,7 +166,7 @@ function isCheckable({ background }: ExecutionPass, item: DeployItemView): boole
 
 export async function releaseExecution(pass: ExecutionPass): Promise<Outcome> {
   const { target } = pass.state
-  if (!target.finalizers.includes(FINALIZER)) return stop('waiting for other finalizers')
+  if (!target.finalizers.includes(FINALIZER)) return stop('waiting until other controllers remove their finalizers')
   const left = await pass.act.guardSubject({
     by: pass.by,
     subject: pass.subject,

@@ -144,10 +144,17 @@ export function clusteredBatch(pass: ExecutionPass, items: readonly DeployItemVi
 // All of it is one line in `kubectl get -o wide`; the items have all errors.
 const ERRORS_SHOWN = 3
 
-/** The errors of failed items, to append to their names; empty without errors. */
+/** The failed items. @param items names, also of items without a DeployItem object. */
+export function formatFailed(items: readonly string[]): string {
+  return `deploy ${items.length === 1 ? 'item' : 'items'} ${items.map((item) => `"${item}"`).join(', ')} failed`
+}
+
+/** The errors of failed items, to append to their names; empty without errors. With a single item its name is not repeated. */
 export function formatErrors(items: readonly Pick<DeployItemView, 'item' | 'error'>[]): string {
   const said = items.filter(({ error = '' }) => error !== '').slice(0, ERRORS_SHOWN)
-  return said.map(({ item, error = '' }) => `; ${item}: ${error}`).join('')
+  if (items.length === 1) return said.map(({ error = '' }) => `: ${error}`).join('')
+  const texts = said.map(({ item, error = '' }) => `"${item}": ${error}`)
+  return texts.length === 0 ? '' : `: ${texts.join(' | ')}`
 }
 
 /** The distinct error codes of the items. Source: spec/landscaper.md 1.16. */

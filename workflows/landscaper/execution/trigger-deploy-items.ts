@@ -7,14 +7,15 @@
 //       blocked items if there is no cycle.
 //   P3. During a pause (pause.ts) no item starts; running items finish.
 
-import { done, fail, findCycle, interrupts, joinOutcomes, type Outcome, stop } from '../../kit/index.ts'
+import { done, fail, findCycle, interrupts, joinOutcomes, nearMisses, type Outcome, stop } from '../../kit/index.ts'
 import type { DeployItemView } from '../../../activities/landscaper/deploy-item-view.ts'
 import { classifyDeployItems } from './classify-deploy-items.ts'
 import { setDeployItemCache } from './apply-deploy-items.ts'
-import { formatErrors, errorCodes, type ExecutionPass, describePause, isPaused, names } from './pass.ts'
+import { formatErrors, formatFailed, errorCodes, type ExecutionPass, describePause, isPaused, names } from './pass.ts'
 import { waitForRunning, startLevels } from './start-items.ts'
 import { isHandled } from '../deploy-item/pass.ts'
 import { isTypeBuiltIn } from '../deploy-item/handled-types.ts'
+import { BUILT_IN_TYPES } from '../deploy-item/deployers.gen.ts'
 import { DEPLOYERS_CONDITION } from './kind.ts'
 
 export async function triggerDeployItems(pass: ExecutionPass): Promise<Outcome> {
@@ -41,7 +42,7 @@ async function triggerReady(pass: ExecutionPass): Promise<Outcome> {
     return waitForRunning(
       taken,
       running,
-      stop(`a deploy item could not be triggered; waiting for the running ones: ${names(running)}`),
+      stop(`Pawl could not start a deploy item; waiting for the running items: ${names(running)}`),
     )
   const found = outcomeOf(pass)
   // A failed phase ignores the passes that the started items request (`taken`). `found` is `done`, a stop (which
@@ -54,12 +55,12 @@ function outcomeOf(pass: ExecutionPass): Outcome {
   const of = (wanted: readonly string[]) => pass.state.deployItems.filter(({ item }) => wanted.includes(item))
   if (failed.length > 0) {
     return running.length > 0
-      ? stop(`a deploy item failed; waiting for the running ones: ${names(running)}`)
+      ? stop(`a deploy item failed; waiting for the running items: ${names(running)}`)
       : failedItems(failed, of(failed))
   }
   if (isPaused(pass) && ready.length > 0) {
-    const goesOn = running.length > 0 ? `; what has begun goes on: ${names(running)}` : ''
-    return stop(`${describePause(pass)}; held back: ${names(ready)}${goesOn}`)
+    const started = running.length > 0 ? `; still running: ${names(running)}` : ''
+    return stop(`${describePause(pass)}; not started: ${names(ready)}${started}`)
   }
   // `startLevels` has tried all ready items. An item that is still ready has another job that has not finished.
   if (running.length > 0 || ready.length > 0) return stop(`waiting for ${names([...running, ...ready])}`)
@@ -68,14 +69,13 @@ function outcomeOf(pass: ExecutionPass): Outcome {
   // Without a cycle, a dependency names no item; `checkItems` and `checkEdits` reject that before.
   const cycle = findCycle(blocked)
   return cycle === undefined
-    ? fail('StuckDependencies', `items could not be started: ${names(blocked)}`)
-    : fail('CyclicDependencies', `items could not be started because they depend on each other: ${cycle.join(' -> ')}`)
+    ? fail('StuckDependencies', `deploy items wait, although no item runs: ${names(blocked)}`)
+    : fail('CyclicDependencies', `deploy items depend on each other: ${cycle.join(' -> ')}; remove one of these dependencies`)
 }
 
 /** The phase fails. @param names of the failed items, also of items without a DeployItem object. */
 function failedItems(names: readonly string[], failed: readonly DeployItemView[]): Outcome {
-  const found = `has failed or missing deploy items: ${names.join(', ')}${formatErrors(failed)}`
-  return fail('DeployItemsFailed', found, errorCodes(failed))
+  return fail('DeployItemsFailed', `${formatFailed(names)}${formatErrors(failed)}`, errorCodes(failed))
 }
 
 function classesOf({ state, jobID, background: background }: ExecutionPass) {
@@ -93,7 +93,7 @@ export function nameDeployers(pass: ExecutionPass): Outcome {
   const foreign = foreignItems(pass)
   // N1. Until the status has the phase, this pass's status write enters the phase.
   if (foreign.length > 0 && pass.state.target.phase !== 'Progressing') {
-    const message = `${describeDeployers(foreign)}; each waits for a deployer of its type`
+    const message = `${describeDeployers(foreign)}; each item waits for the deployer of its type`
     pass.draft.conditions.push({ type: DEPLOYERS_CONDITION, status: 'False', reason: 'WaitingForDeployers', message })
   }
   return done
@@ -102,7 +102,7 @@ export function nameDeployers(pass: ExecutionPass): Outcome {
 /** Ends the condition with the phase, successful or not; also if the named items have been deleted meanwhile. */
 export function resetDeployersCondition(pass: ExecutionPass): void {
   if (foreignItems(pass).length === 0 && pass.state.target.namesDeployers !== true) return
-  const message = 'no deployer is waited for'
+  const message = 'the job waits for no deployer'
   pass.draft.conditions.push({ type: DEPLOYERS_CONDITION, status: 'True', reason: 'JobFinished', message })
 }
 
@@ -116,9 +116,15 @@ function describeDeployers(foreign: readonly DeployItemView[]): string {
   const ours = foreign.filter(({ type }) => isTypeBuiltIn(type))
   const theirs = foreign.filter(({ type }) => !isTypeBuiltIn(type))
   return [
-    ...(theirs.length > 0 ? [`items whose deployers are not part of Pawl: ${formatWithTypes(theirs)}`] : []),
+    ...(theirs.length > 0 ? [`items whose deployers are not part of Pawl: ${formatWithTypes(theirs)}${formatTypos(theirs)}`] : []),
     ...(ours.length > 0 ? [`items for workers that serve their types (--deployers): ${formatWithTypes(ours)}`] : []),
   ].join('; ')
+}
+
+/** For users who have mistyped a type of Pawl. */
+function formatTypos(items: readonly DeployItemView[]): string {
+  const typos = nearMisses(Object.fromEntries(items.map(({ type }) => [type, true])), [...BUILT_IN_TYPES])
+  return typos.map(({ found, meant }) => `; "${found}": did you mean "${meant}"?`).join('')
 }
 
 function formatWithTypes(items: readonly DeployItemView[]): string {

@@ -58,7 +58,7 @@ function setRendered({ draft, state, subject }: InstallationPass, generation: nu
   draft.observedGeneration = generation
   if (state.execution !== undefined) {
     draft.fields['executionRef'] = { name: subject.name, namespace: subject.namespace }
-    const message = `execution ${subject.name} holds what the blueprint renders`
+    const message = `Execution "${subject.name}" has the deploy items of the blueprint`
     pushCondition(draft, { type: EXECUTION_CONDITION, reason: 'ExecutionDeployed', message })
   } else if (state.target.hasExecution) {
     // A user deleted the Execution, and the blueprint has no items any more: the status must not report a missing Execution.
@@ -67,7 +67,7 @@ function setRendered({ draft, state, subject }: InstallationPass, generation: nu
   // Without imports, an earlier hash stays until Completing has removed the copies of the earlier imports.
   if (importsHash !== undefined) {
     draft.fields['importsHash'] = importsHash
-    const message = 'the imports are what the blueprint wants'
+    const message = 'the imports are complete and valid'
     pushCondition(draft, { type: IMPORTS_CONDITION, reason: 'ImportsSatisfied', message })
   }
   reportSubInstallations(draft, state)
@@ -87,7 +87,7 @@ function reportReplaced(draft: Draft, replaced: string | undefined): void {
   else draft.conditions.push({ type, status: 'False', reason: 'NoOverwriteFound', message: NOTHING_REPLACED })
 }
 
-const NOTHING_REPLACED = 'no reference to a component is replaced'
+const NOTHING_REPLACED = 'Pawl replaced no component reference'
 
 function reportSubInstallations(
   draft: Draft,
@@ -95,7 +95,7 @@ function reportSubInstallations(
 ): void {
   // Without `wantedSubs`, an earlier run of the job rendered, and wrote the names of the sub-installations before any item started.
   const count = (wantedSubs ?? target.activeSubs).length
-  const message = `${count} sub-installations are as the blueprint has them`
+  const message = `${count} sub-installations match the blueprint`
   pushCondition(draft, { type: SUB_INSTALLATIONS_CONDITION, reason: 'InstallationsInstalled', message })
   if (wantedSubs === undefined || (wantedSubs.length === 0 && target.activeSubs.length === 0)) return
   const byName = [...wantedSubs].sort((left, right) => (left.name < right.name ? -1 : 1))
@@ -120,8 +120,8 @@ async function finishExecutionDeletion(pass: InstallationPass): Promise<Outcome 
   return execution.jobIDFinished === jobID
     ? fail(
         'UndeletedSubobjects',
-        `execution ${subject.name} is ${execution.phase ?? 'unfinished'}; expected none`,
+        `Execution "${subject.name}": the blueprint has no deploy items, but the Execution still exists, phase ${execution.phase ?? 'unfinished'}`,
         childCodes(execution, []),
       )
-    : stop(`waiting for execution ${subject.name} to be gone`)
+    : stop(`waiting for the deletion of Execution "${subject.name}"`)
 }

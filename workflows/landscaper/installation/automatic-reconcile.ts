@@ -38,7 +38,7 @@ export function automaticReconcile(object: object): Automatic | undefined {
   const { block, onFailed, so, generation } = asked
   const { count, last } = countOf(object, asked)
   const most = onFailed ? so['numberOfReconciles'] : undefined
-  if (typeof most === 'number' && count >= most) return { none: `it was tried again ${count} times` }
+  if (typeof most === 'number' && count >= most) return { none: `Pawl retried it ${count} times` }
   const notBefore = onFailed && last === undefined ? 0 : dueAfter(last ?? endedAt(object), so, DEFAULT_MS[block])
   if (typeof notBefore === 'string') return { none: `spec.automaticReconcile.${block}.${notBefore}` }
   const numberOfReconciles = onFailed ? count + 1 : 0
@@ -96,11 +96,11 @@ function dueAfter(fromMs: number, so: Readonly<Record<string, unknown>>, default
   if (cron !== '') {
     const problem = cronProblem(cron)
     const next = problem === undefined ? nextTime(cron, fromMs) : undefined
-    return next ?? `cronSpec means no time: ${problem ?? 'it never comes'}`
+    return next ?? `cronSpec: ${problem === undefined ? 'no time matches' : `found ${problem}`}; expected a schedule such as "0 4 * * *"`
   }
   const interval = textOf(so['interval'])
   const ms = interval === '' ? defaultMs : parseDuration(interval)
-  if (ms === undefined) return 'interval is no duration; expected one such as 5m'
+  if (ms === undefined) return 'interval: not a duration; expected one such as 5m'
   return fromMs + Math.max(LEAST_MS, ms === 'none' ? 0 : ms)
 }
 

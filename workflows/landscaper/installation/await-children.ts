@@ -5,7 +5,7 @@ import { done, fail, type Outcome, stop } from '../../kit/index.ts'
 import type { InstallationPass } from './pass.ts'
 import { SUB_INSTALLATIONS_CONDITION } from './kind.ts'
 import { shortList } from '../short-list.ts'
-import { childCodes, formatNames, formatSub } from './sub-installations.ts'
+import { childCodes, formatNames, formatPhase, formatSub } from './sub-installations.ts'
 
 export function awaitChildren(pass: InstallationPass): Outcome {
   const { state, jobID, subject } = pass
@@ -17,17 +17,17 @@ export function awaitChildren(pass: InstallationPass): Outcome {
   const unfinished = subs.filter((sub) => sub.jobIDFinished !== jobID)
   if (isUnfinished || unfinished.length > 0) {
     const waitedFor = [
-      ...(isUnfinished ? [`execution ${subject.name}`] : []),
+      ...(isUnfinished ? [`Execution "${subject.name}"`] : []),
       ...(unfinished.length > 0 ? [`sub-installations ${formatNames(unfinished)}`] : []),
     ]
     return stop(`waiting for ${waitedFor.join(' and ')}`)
   }
   if (execution === undefined && isExecutionWanted(pass))
-    return fail('ExecutionMissing', `execution ${subject.name} is gone`)
+    return fail('ExecutionMissing', `Execution "${subject.name}" was deleted during the job; reconcile to create it again`)
   const failures = [...executionFailures(pass), ...subFailures(pass)]
   return failures.length === 0
     ? done
-    : fail('ChildrenFailed', shortList(failures).join('; '), childCodes(execution, subs))
+    : fail('ChildrenFailed', shortList(failures).join(' | '), childCodes(execution, subs))
 }
 
 /** Whether the blueprint has an Execution: from `executionRef` in the unwritten changes of this pass, otherwise in the status. */
@@ -38,7 +38,7 @@ function isExecutionWanted({ draft, state: { target } }: InstallationPass): bool
 
 function executionFailures({ state: { execution }, subject }: InstallationPass): string[] {
   if (execution === undefined || execution.phase === 'Succeeded') return []
-  const failure = `execution ${subject.name} is ${execution.phase ?? 'unfinished'}; expected Succeeded`
+  const failure = `Execution "${subject.name}" ${formatPhase(execution.phase)}`
   return [execution.error === undefined ? failure : `${failure}: ${execution.error}`]
 }
 
@@ -50,11 +50,11 @@ function subFailures({ state, jobID, draft }: InstallationPass): string[] {
   const failed = subs.filter((sub) => sub.phase !== 'Succeeded')
   const missing = wanted.filter((name) => !existing.has(name))
   if (missing.length > 0) {
-    const message = `sub-installations are gone: ${shortList(missing).join(', ')}`
+    const message = `sub-installations were deleted during the job: ${shortList(missing).join(', ')}; reconcile to create them again`
     const type = SUB_INSTALLATIONS_CONDITION
     draft.conditions.push({ type, status: 'False', reason: 'SubInstallationsNotFound', message })
   }
-  return [...failed.map(formatSub), ...missing.map((name) => `installation ${name} is gone; expected Succeeded`)]
+  return [...failed.map(formatSub), ...missing.map((name) => `Installation "${name}" was deleted during the job; reconcile to create it again`)]
 }
 
 /**
@@ -68,6 +68,6 @@ export function checkGeneration({ state: { target }, draft }: InstallationPass):
   if (edits <= 0) return done
   return fail(
     'CheckObservedGeneration',
-    `the spec was changed during the job: generation ${target.generation}; the job started from ${draft.observedGeneration}`,
+    `spec: edited during the job (found generation ${target.generation}; expected ${draft.observedGeneration}); start another job`,
   )
 }

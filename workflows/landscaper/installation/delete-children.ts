@@ -5,7 +5,7 @@ import { again, done, fail, GONE, interrupts, type Outcome, stop } from '../../k
 import type { InstallationPass } from './pass.ts'
 import { clearWaits, reportWait } from './wait-conditions.ts'
 import { FINALIZER, ORPHAN_FINALIZER } from '../contract.ts'
-import { applySubsResult, asChild, childCodes, formatNames, formatSub } from './sub-installations.ts'
+import { applySubsResult, asChild, childCodes, formatNames, formatPhase, formatSub } from './sub-installations.ts'
 import { shortList } from '../short-list.ts'
 
 export async function awaitSuccessors(pass: InstallationPass): Promise<Outcome> {
@@ -18,9 +18,9 @@ export async function awaitSuccessors(pass: InstallationPass): Promise<Outcome> 
   const { generation } = target
   const { unfinished, failed } = await act.lookForSuccessors({ by, subject, jobID, generation })
   if (failed.length > 0)
-    return fail('SuccessorsNotDeleted', `siblings that import from here could not be deleted: ${failed.join(', ')}`)
+    return fail('SuccessorsNotDeleted', `Pawl could not delete the siblings that import from this installation: ${failed.join(', ')}`)
   if (unfinished.length === 0) return done
-  const reason = `waiting for siblings that import from here to be gone: ${unfinished.join(', ')}`
+  const reason = `waiting for the deletion of siblings that import from this installation: ${unfinished.join(', ')}`
   reportWait(pass, 'siblings', reason)
   return stop(reason)
 }
@@ -63,7 +63,7 @@ export async function awaitDeletion(pass: InstallationPass): Promise<Outcome> {
   if (interrupts(children)) return children
   const { by, subject, act, state } = pass
   const { version, finalizers } = state.target
-  if (!finalizers.includes(FINALIZER)) return stop('waiting for other finalizers')
+  if (!finalizers.includes(FINALIZER)) return stop('waiting until other controllers remove their finalizers')
   const left = await act.guardSubject({ by, subject, version, finalizers, guarded: false })
   return left === undefined ? stop(GONE) : again(0)
 }
@@ -73,23 +73,23 @@ function childrenLeft({ subject, jobID, state: { execution, subInstallations } }
   const unfinished = subInstallations.filter((sub) => sub.jobIDFinished !== jobID)
   if (isLeft || unfinished.length > 0) {
     const waitedFor = [
-      ...(isLeft ? [`execution ${subject.name}`] : []),
+      ...(isLeft ? [`Execution "${subject.name}"`] : []),
       ...(unfinished.length > 0 ? [`sub-installations ${formatNames(unfinished)}`] : []),
     ]
-    return stop(`waiting for ${waitedFor.join(' and ')} to be gone`)
+    return stop(`waiting for the deletion of ${waitedFor.join(' and ')}`)
   }
   const failures = [
     ...(execution === undefined ? [] : [formatExecution(subject.name, execution)]),
     ...subInstallations.map(formatSub),
   ]
   if (failures.length === 0) return done
-  return fail('UndeletedSubobjects', shortList(failures).join('; '), childCodes(execution, subInstallations))
+  return fail('UndeletedSubobjects', shortList(failures).join(' | '), childCodes(execution, subInstallations))
 }
 
 function formatExecution(
   name: string,
   { phase, error }: { readonly phase: string | undefined; readonly error?: string | undefined },
 ) {
-  const text = `execution ${name} is ${phase ?? 'unfinished'}; expected it to be gone`
+  const text = `Execution "${name}" ${phase === 'DeleteFailed' ? formatPhase(phase) : 'still exists'}`
   return error === undefined ? text : `${text}: ${error}`
 }

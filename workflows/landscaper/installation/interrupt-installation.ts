@@ -22,7 +22,7 @@ export async function interruptInstallation(pass: InstallationPass): Promise<Out
   if (isExecutionBegun(pass) && pass.state.execution?.jobIDFinished !== pass.jobID) return done
   if (isAllBegun(pass)) return (await removeInterrupt(pass)) ? done : again(0)
   const running = runningSubs(pass)
-  if (running.length > 0) return stop(`interrupted: waiting for sub-installations ${formatNames(running)} to end`)
+  if (running.length > 0) return stop(`interrupted: waiting for the end of sub-installations ${formatNames(running)}`)
   return (await removeInterrupt(pass)) ? fail('InterruptOperation', 'operation was interrupted') : again(0)
 }
 
@@ -41,7 +41,7 @@ function isDeletedBeforeDeployment(pass: InstallationPass): boolean {
 async function endForDeletion(pass: InstallationPass): Promise<Outcome> {
   await interruptSubs(pass)
   const running = runningSubs(pass)
-  if (running.length > 0) return stop(`deleted: waiting for sub-installations ${formatNames(running)} to end`)
+  if (running.length > 0) return stop(`deleted: waiting for the end of sub-installations ${formatNames(running)}`)
   return fail(
     'InterruptOperation',
     'the installation was deleted before this job deployed anything; the deletion follows',

@@ -11,7 +11,7 @@ export async function runExecution(pass: InstallationPass): Promise<Outcome> {
   const { subject, jobID, act, state } = pass
   if (state.execution === undefined) return done
   if (state.execution.jobID !== jobID && !isIdle(state.execution))
-    return stop(`waiting for execution ${subject.name} to finish another job`)
+    return stop(`waiting until Execution "${subject.name}" has finished another job`)
   const execution = await withoutEarlierInterrupt(pass, state.execution)
   // The Execution is deleted or has another job; the next pass handles both.
   if (execution === undefined) return again(0)

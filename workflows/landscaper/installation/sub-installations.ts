@@ -26,8 +26,8 @@ export async function cleanUpSubInstallations(pass: InstallationPass): Promise<O
   const left = leaving()
   if (left.length === 0) return done
   const unfinished = left.filter((sub) => sub.jobIDFinished !== jobID)
-  if (unfinished.length > 0) return stop(`waiting for sub-installations to be uninstalled: ${formatNames(unfinished)}`)
-  const message = `sub-installations could not be uninstalled: ${shortList(left.map(formatSub)).join('; ')}`
+  if (unfinished.length > 0) return stop(`waiting until these sub-installations are uninstalled: ${formatNames(unfinished)}`)
+  const message = `Pawl could not uninstall sub-installations: ${shortList(left.map(formatSub)).join(' | ')}`
   pass.draft.conditions.push({
     type: SUB_INSTALLATIONS_CONDITION,
     status: 'False',
@@ -48,10 +48,10 @@ export async function triggerSubInstallations(pass: InstallationPass): Promise<O
   if (waiting.length === 0) return done
   const idle = waiting.filter(isIdle)
   if (idle.length > 0 && target.paused !== undefined)
-    return stop(`${formatPause(target.paused)}; held back: ${formatNames(idle)}`)
+    return stop(`${formatPause(target.paused)}; not started: ${formatNames(idle)}`)
   if (idle.length > 0) await handDown(pass, idle, { ignoresSuccessors: false })
   const busy = waiting.filter((sub) => !isIdle(sub))
-  return busy.length === 0 ? done : stop(`waiting for sub-installations to finish another job: ${formatNames(busy)}`)
+  return busy.length === 0 ? done : stop(`waiting until sub-installations have finished another job: ${formatNames(busy)}`)
 }
 
 /** Whether the job has sub-installations, or the previous job had some. */
@@ -87,8 +87,14 @@ export function childCodes(
   return [...new Set([...(execution?.codes ?? []), ...subs.flatMap(({ codes = [] }) => codes)])]
 }
 
+/** The phase of a child as the verb of a message. */
+export function formatPhase(phase: string | undefined): string {
+  if (phase === 'Failed') return 'failed'
+  return phase === 'DeleteFailed' ? 'could not be deleted' : `is ${phase ?? 'unfinished'}`
+}
+
 /** Formats the state of a sub-installation with its error. */
 export function formatSub({ name, phase, error }: InstallationView): string {
-  const found = `installation ${name} is ${phase ?? 'unfinished'}`
+  const found = `Installation "${name}" ${formatPhase(phase)}`
   return error === undefined ? found : `${found}: ${error}`
 }

@@ -12,13 +12,13 @@ const WAITS = {
   siblings: {
     type: WAIT_CONDITION,
     reason: 'WaitingForSiblings',
-    over: { reason: 'SiblingsFinished', message: 'no sibling is waited for' },
+    over: { reason: 'SiblingsFinished', message: 'the job waits for no sibling' },
     said: ({ siblingWait }: Target) => siblingWait,
   },
   context: {
     type: CONTEXT_WAIT_CONDITION,
     reason: 'WaitingForContext',
-    over: { reason: 'ContextNotAwaited', message: 'the Context is not waited for any more' },
+    over: { reason: 'ContextNotAwaited', message: 'the job does not wait for the Context' },
     said: ({ contextWait }: Target) => contextWait,
   },
 } as const

@@ -16,7 +16,7 @@ export async function writeExports(pass: InstallationPass): Promise<Outcome> {
   const importsHash = typeof found === 'string' ? found : state.target.importsHash
   // True also without exports, as in Landscaper.
   const published = exports
-    ? 'what the installation lists in spec.exports is published'
+    ? 'the exports of spec.exports are published'
     : 'the installation exports nothing'
   const condition = {
     type: EXPORTS_CONDITION,

@@ -56,7 +56,7 @@ async function synchronize({ target, state, by, call, now }: TargetSyncPass) {
 
 function formatSeveral({ metadata: { namespace } }: TargetSync, all: readonly Named[]): string {
   const names = all.map(({ metadata }) => metadata.name).slice(0, 5)
-  return `namespace ${namespace}: found ${all.length} TargetSyncs (${names.join(', ')}), expected one`
+  return `namespace ${namespace}: found ${all.length} TargetSyncs (${names.join(', ')}); expected one`
 }
 
 function isRotationDue({ spec, status, metadata }: TargetSync, now: Date): boolean {

@@ -43,13 +43,13 @@ export function readManifestConfig(item: DeployItem): ManifestConfig {
   const { config } = item.spec
   const reader = new ConfigReader()
   const read = isTooDeep(reader, config) ? undefined : readConfig(reader, config)
-  if (read === undefined || reader.mistakes.length > 0) throw configurationProblem(item, reader.mistakes)
+  if (read === undefined || reader.mistakes.length > 0) throw invalidConfiguration(reader.mistakes)
   return read
 }
 
 /** The error of a configuration with these mistakes. */
-export function configurationProblem(item: DeployItem, mistakes: readonly string[]): DeployError {
-  const message = `deploy item ${item.metadata.name}: ${shortenList(mistakes, MOST_MISTAKES).join('; also ')}`
+function invalidConfiguration(mistakes: readonly string[]): DeployError {
+  const message = shortenList(mistakes, MOST_MISTAKES).join(' | ')
   const { operation, reason, codes } = INVALID
   return new DeployError(operation, reason, message, codes)
 }
@@ -67,7 +67,7 @@ const KEYS = [
 
 function refuseMisspelt(reader: ConfigReader, config: Json, field: string): void {
   for (const { found, meant } of nearMisses(config, KEYS))
-    reader.refuse(`${field}.${found}`, 'not known', `${meant}, if that is meant`)
+    reader.mistakes.push(`${field}.${found}: unknown field; did you mean "${meant}"?`)
 }
 
 function readConfig(reader: ConfigReader, config: unknown): ManifestConfig | undefined {
@@ -116,7 +116,7 @@ function isTooDeep(reader: ConfigReader, config: unknown): boolean {
     ? manifests.map((entry: unknown, index) => [`manifests[${index}]`, entry])
     : [['manifests', manifests]]
   const deep = [...ofManifests, ...Object.entries(others)].filter(([, value]) => isNestedDeeper(value, MOST_LEVELS))
-  for (const [name] of deep) reader.refuse(`spec.config.${name}`, 'nested too deeply', `at most ${MOST_LEVELS} levels`)
+  for (const [name] of deep) reader.refuse(`spec.config.${name}`, 'more levels', `at most ${MOST_LEVELS} levels`)
   return deep.length > 0
 }
 
@@ -162,8 +162,8 @@ function withoutRepetitions(reader: ConfigReader, located: readonly Located[]): 
     const first = seen.get(key)
     if (first === undefined) seen.set(key, entry)
     else if (canonicalJson(first.manifest) !== canonicalJson(entry.manifest)) {
-      const found = `another description of ${describeObject({ apiVersion, kind, ...metadata })}, which ${first.field} describes`
-      reader.wrong(entry.field, undefined, 'each object once', found)
+      const found = `a second manifest of ${describeObject({ apiVersion, kind, ...metadata })}, which is also in ${first.field}`
+      reader.wrong(entry.field, undefined, 'one manifest per object', found)
     }
   }
   return [...seen.values()].map(({ manifest }) => manifest)

@@ -25,7 +25,7 @@ export function mockExportName({ metadata }: DeployItem): string {
 function answer({ phase: forced, initialPhase, providerStatus, export: exports }: MockConfig): QuickAnswer {
   const phase = forced ?? initialPhase ?? 'Succeeded'
   const isFailure = phase !== 'Succeeded' && FINAL_PHASES.includes(phase)
-  const message = `the configuration asks for phase ${phase}`
+  const message = `the configuration requests phase ${phase}`
   return {
     phase,
     ...(isFailure && { error: { operation: 'Reconcile', reason: 'MockPhase', message } }),
@@ -58,7 +58,7 @@ export function readMockConfig(object: DeployItem): MockConfig {
   const wrong = firstMistake(config)
   if (wrong === undefined) return config ?? {}
   const { field, found, expected } = wrong
-  const message = `deploy item ${object.metadata.name}: spec.config${field} is ${found}; expected ${expected}`
+  const message = `spec.config${field}: found ${found}; expected ${expected}`
   throw configurationProblem('Reconcile', 'InvalidConfiguration', message)
 }
 
@@ -81,7 +81,7 @@ interface Mistake {
 }
 
 function firstMistake(config: Fields | undefined): Mistake | undefined {
-  if (config === undefined) return { field: '', found: 'absent', expected: `a ${KIND} of ${API_VERSION}` }
+  if (config === undefined) return { field: '', found: 'nothing', expected: `a ${KIND} of ${API_VERSION}` }
   return (
     notOneOf(config, 'apiVersion', [API_VERSION], true) ??
     notOneOf(config, 'kind', [KIND], true) ??
@@ -116,7 +116,7 @@ function notTyped(config: Fields, field: string): Mistake | undefined {
   if (value === undefined) return undefined
   for (const name of ['apiVersion', 'kind']) {
     if (typeof value[name] === 'string' && value[name] !== '') continue
-    const found = value[name] === '' ? 'empty' : describe(value[name])
+    const found = value[name] === '' ? 'an empty text' : describe(value[name])
     return { field: `.${field}.${name}`, found, expected: 'a text' }
   }
   return undefined
@@ -124,7 +124,7 @@ function notTyped(config: Fields, field: string): Mistake | undefined {
 
 // Without the content, because configurations may contain secrets, also in wrong fields.
 function describe(value: unknown): string {
-  if (value === undefined) return 'absent'
+  if (value === undefined) return 'nothing'
   if (typeof value === 'string') return 'another text'
   return Array.isArray(value) ? 'a list' : `a ${typeof value}`
 }

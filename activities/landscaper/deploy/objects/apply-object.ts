@@ -186,7 +186,7 @@ function inNamespace({ served, manifest }: ObjectApply): Manifest {
   const { namespace, ...metadata } = manifest.object.metadata
   if (!served.namespaced) return { ...manifest, object: { ...manifest.object, metadata: metadata } }
   if (namespace !== undefined) return manifest
-  const message = `metadata.namespace is absent; expected one, because objects of kind ${served.kind} are in namespaces`
+  const message = `metadata.namespace: found nothing; expected a namespace, because ${served.kind} is a namespaced kind`
   throw configurationProblem(OPERATION, 'InvalidConfiguration', message)
 }
 
@@ -195,7 +195,7 @@ const DELETED = { operation: OPERATION, reason: 'BeingDeleted' }
 // A write would be lost with the object: it is created again after its deletion.
 function refuseDeleted({ metadata }: KubeObject): void {
   if (metadata.deletionTimestamp === undefined) return
-  const message = `it is being deleted; Pawl creates it again after its deletion; finalizers: ${shortenText((metadata.finalizers ?? []).join(', ')) || 'none'}`
+  const message = `the object is being deleted; Pawl creates it again after its deletion; finalizers: ${shortenText((metadata.finalizers ?? []).join(', ')) || 'none'}`
   throw new DeployError(DELETED.operation, DELETED.reason, message)
 }
 

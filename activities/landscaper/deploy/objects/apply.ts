@@ -148,7 +148,7 @@ class Application {
     const { target, marks, signal } = this.#input
     const finished = this.#finished(manifest)
     const { apiVersion, kind } = manifest.object
-    const notYet = { pending: `kind ${kind} of ${apiVersion} is not served yet` }
+    const notYet = { pending: `the target does not serve kind "${kind}" of ${apiVersion} yet` }
     for (let tried: ServedKind | undefined; ;) {
       const served =
         defined === undefined

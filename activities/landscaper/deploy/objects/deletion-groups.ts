@@ -79,7 +79,7 @@ function readCustom(reader: ConfigReader, group: Json, field: string): DeletionG
   const hasTarget = wanted !== undefined && wanted !== null && wanted !== ''
   const targetName = hasTarget ? reader.required(wanted, `${field}.targetName`) : undefined
   if (hasTarget && !deleteAllResources) {
-    reader.wrong(`${field}.targetName`, wanted, 'it only together with deleteAllResources: true', 'set')
+    reader.wrong(`${field}.targetName`, wanted, 'it only with deleteAllResources: true', 'a value')
   }
   return {
     type: 'custom',

@@ -111,13 +111,13 @@ function readMeta(reader: ConfigReader, value: unknown, field: string): DesiredM
     return undefined
   }
   if (typeof value['generateName'] === 'string' && (value['name'] ?? '') === '') {
-    const expected = `${field}.name, by which the object is found again`
-    reader.wrong(`${field}.generateName`, undefined, expected, 'set')
+    const expected = `${field}.name, because Pawl finds the object by its name`
+    reader.wrong(`${field}.generateName`, undefined, expected, 'a value')
     return undefined
   }
   const name = reader.required(value['name'], `${field}.name`)
   if (name !== undefined && !isName(name)) {
-    reader.wrong(`${field}.name`, name, 'a name of an object')
+    reader.wrong(`${field}.name`, name, 'the name of an object')
     return undefined
   }
   const namespace = readNamespace(reader, value['namespace'], `${field}.namespace`)
@@ -134,7 +134,7 @@ function readNamespace(reader: ConfigReader, value: unknown, field: string): str
   if (value === undefined || value === null || value === '') return undefined
   const namespace = reader.required(value, field)
   if (namespace === undefined || isName(namespace)) return namespace
-  reader.wrong(field, namespace, 'a name of a namespace')
+  reader.wrong(field, namespace, 'the name of a namespace')
   return undefined
 }
 

@@ -87,7 +87,7 @@ const NOT_SERVED = { operation: 'ApplyManifests', reason: 'KindNotServed' }
 export async function servedKind({ target, signal }: KindRequest, { apiVersion, kind }: Desired): Promise<ServedKind> {
   const served = await target.servedKind(apiVersion, kind, signal)
   if (served !== undefined) return served
-  const message = `the target does not serve kind ${kind} of ${apiVersion}, and no CustomResourceDefinition of this item defines it`
+  const message = `the target does not serve kind "${kind}" of ${apiVersion}; correct apiVersion and kind, or deploy the CustomResourceDefinition`
   throw new DeployError(NOT_SERVED.operation, NOT_SERVED.reason, message)
 }
 
@@ -101,8 +101,8 @@ const READS_AT_ONCE = 10
 export function unestablished(definition: KubeObject): string | undefined {
   const conditions = conditionsOf(definition)
   if (conditions.some(({ type, status }) => type === 'Established' && status === 'True')) return undefined
-  const why = isRefused(definition) ? ' because its names are taken by another' : ''
-  return `CustomResourceDefinition ${definition.metadata.name} is not established${why}`
+  const why = isRefused(definition) ? ', because another definition uses its names' : ''
+  return `CustomResourceDefinition "${definition.metadata.name}" is not established${why}`
 }
 
 /**

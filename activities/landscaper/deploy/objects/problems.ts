@@ -57,5 +57,5 @@ export function formatList(texts: readonly string[], most = 5): string {
 }
 
 function joinTexts(texts: readonly string[], more: readonly string[]): string {
-  return [shortenText(texts.join('; '), MAX_JOINED_LENGTH), ...more].join('; ')
+  return [shortenText(texts.join(' | '), MAX_JOINED_LENGTH), ...more].join(' | ')
 }

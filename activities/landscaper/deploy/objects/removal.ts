@@ -58,7 +58,7 @@ export async function removalStep(input: RemovalInput): Promise<RemovalStep> {
     if (fresh.every(({ served }, index) => isSameKind(served, placed[index]?.served))) return step
     placed = fresh
   }
-  return { result: 'waiting', waitingFor: 'the kinds that the target serves are changing' }
+  return { result: 'waiting', waitingFor: 'the target is changing the kinds that it serves' }
 }
 
 const MAX_KIND_CHANGES = 3
@@ -165,7 +165,7 @@ async function objectsOf(
 
 async function allIn({ kube }: TargetCluster, path: string, signal: AbortSignal): Promise<Reference[]> {
   const tooMany = () => {
-    const message = `customResourceGroup with deleteAllResources finds more than ${MAX_OBJECTS} objects; expected fewer`
+    const message = `customResourceGroup with deleteAllResources: found more than ${MAX_OBJECTS} objects; expected fewer`
     return configurationProblem('DeleteResources', 'InvalidConfiguration', message)
   }
   const found: Reference[] = []
@@ -220,11 +220,11 @@ export async function leaveFormerTarget({
     if (isSameServer(target, work.target)) return { result: 'here' }
     const step = await removalStep({ ...removal, work: { ...work, target } })
     if (step.result === 'failed') throw step.error
-    return step.result === 'waiting' ? { ...step, waitingFor: `target ${targetName}: ${step.waitingFor}` } : step
+    return step.result === 'waiting' ? { ...step, waitingFor: `Target "${targetName}": ${step.waitingFor}` } : step
   } catch (error) {
     const { operation, reason, message, codes } = toRemovalError(removal.operation, error)
-    const found = `objects of this item are on target ${targetName}, which spec.target named before, and cannot be removed there: ${message}`
-    const expected = `expected that target; or annotate the item with ${WITHOUT_UNINSTALL}: "true" and delete it`
+    const found = `spec.target: Pawl cannot remove the item's objects from the previous Target "${targetName}": ${message}`
+    const expected = `repair that Target, or annotate the item with ${WITHOUT_UNINSTALL}: "true" and delete it`
     throw new DeployError(operation, reason, `${found}; ${expected}`, codes)
   }
 }

@@ -44,7 +44,7 @@ export async function removeObject(removal: ObjectRemoval): Promise<string | und
     })
   } catch (error) {
     if (isNotFound(error)) return undefined
-    if (isConflict(error)) return `${describeObject(managed.resource)} has changed meanwhile`
+    if (isConflict(error)) return `${describeObject(managed.resource)} changed during its removal`
     throw error
   }
 }
@@ -144,7 +144,7 @@ function whatHolds({ resource }: ManagedResource, live: KubeObject): string {
   const all = [...finalizers, ...ofSpec]
   const names = shortenText(all.join(', '))
   const held =
-    all.length === 0 ? 'is being deleted' : `is held by ${all.length === 1 ? 'finalizer' : 'finalizers'} ${names}`
+    all.length === 0 ? 'is being deleted' : `is being deleted and has ${all.length === 1 ? 'the finalizer' : 'the finalizers'} ${names}`
   return [`${describeObject(resource)} ${held}`, ...(resource.kind === 'Namespace' ? remaining(live) : [])].join(': ')
 }
 

@@ -42,7 +42,7 @@ export function readExportsConfig(
   const reader = new FieldReader(mistakes)
   const list = reader.list(reader.map(value, field)?.['exports'], `${field}.exports`)
   if (list.length > MOST_EXPORTS) {
-    reader.refuse(`${field}.exports`, `a list of ${list.length}`, `at most ${MOST_EXPORTS} exports`)
+    reader.refuse(`${field}.exports`, `${list.length} exports`, `at most ${MOST_EXPORTS}`)
     return []
   }
   return list.flatMap((one, index) => {
@@ -62,12 +62,12 @@ function readKey(reader: FieldReader, value: unknown, field: string): string {
   const key = reader.text(value, field)
   const expected = `at most ${LONGEST_KEY} characters and ${MOST_PARTS} parts`
   if (key.length > LONGEST_KEY) {
-    reader.refuse(field, `a text of ${key.length} characters`, expected)
+    reader.refuse(field, `${key.length} characters`, expected)
     return ''
   }
-  if (key.split('.').length > MOST_PARTS) reader.refuse(field, `a text of ${key.split('.').length} parts`, expected)
+  if (key.split('.').length > MOST_PARTS) reader.refuse(field, `${key.split('.').length} parts`, expected)
   if (key.includes('..') || key.startsWith('.') || key.endsWith('.')) {
-    reader.refuse(field, 'a text with an empty part', 'a key such as a.b')
+    reader.refuse(field, 'an empty part', 'a key such as a.b')
   }
   return key
 }
@@ -86,7 +86,7 @@ function readEntry(reader: FieldReader, { entry, key, field, hasValues }: Entry)
   const from = isOfValues ? undefined : readReference(reader, source, `${field}.fromResource`)
   const objectRef = readObjectRef(reader, entry['fromObjectRef'], `${field}.fromObjectRef`)
   if (isOfValues && objectRef !== undefined)
-    reader.refuse(`${field}.fromResource`, 'absent', 'a map, because fromObjectRef is set')
+    reader.refuse(`${field}.fromResource`, 'nothing', 'a map, because fromObjectRef is set')
   const targetName = reader.optionalText(entry['targetName'], `${field}.targetName`)
   if (path === undefined) return []
   return [{ key, path, pathText: entry['jsonPath'] as string, from, objectRef, targetName }]
@@ -131,7 +131,7 @@ export async function readExports({ work, exports, deployer, values }: ExportsIn
   }
   const read = found.map((one) => ('value' in one ? one.value : undefined))
   if (isLarger(read, MOST_EXPORTED)) {
-    const message = 'exports: found values of more than 1 MiB together; expected less, as a Secret has to hold them'
+    const message = 'exports: found more than 1 MiB; expected less, because one Secret stores all exports'
     throw configurationProblem('ReadExports', 'InvalidConfiguration', message)
   }
   const nested = exports.map(({ key }, index) => nest(key, read[index]))
@@ -148,7 +148,7 @@ async function readNamed(
 ): Promise<Found[]> {
   const lookups = exports.map(({ key, path, from, objectRef, targetName }): Lookup => {
     const what = from === undefined ? 'the values of the chart' : describeObject(from)
-    return { where: `export ${key}: ${what}`, path: objectRef?.path ?? path, from, targetName }
+    return { where: `export "${key}": ${what}`, path: objectRef?.path ?? path, from, targetName }
   })
   return await lookUp(lookups, work, async ({ from, targetName }) => {
     if (from === undefined) return values
@@ -181,11 +181,11 @@ function referenceIn(one: ResourceExport, found: Found | undefined): Lookup | { 
   const { apiVersion, kind, pathText } = objectRef
   const { name, namespace } = (found.value ?? {}) as { name?: unknown; namespace?: unknown }
   if (typeof name !== 'string' || name === '') {
-    return { missing: `export ${key}: ${pathText} is ${describe(found.value)}; expected a map with name and namespace` }
+    return { missing: `export "${key}": ${pathText}: found ${describe(found.value)}; expected a map with name and namespace` }
   }
   const at = typeof namespace === 'string' && namespace !== '' ? namespace : from?.namespace
   // The name comes from an object that may be a Secret, so the message does not have it.
-  const where = `export ${key}: the ${kind} that ${pathText} refers to`
+  const where = `export "${key}": the ${kind} that ${pathText} names`
   return { where, path, from: { apiVersion, kind, name, namespace: at }, targetName }
 }
 
@@ -224,7 +224,7 @@ async function lookUp(
       : []
     for (const [at, index] of indexes.entries()) {
       const { where = '', path } = group[at] ?? {}
-      found[index] = isThere ? valueOf(values[at], where, path?.text ?? '') : { missing: `${where} is not there` }
+      found[index] = isThere ? valueOf(values[at], where, path?.text ?? '') : { missing: `${where} does not exist` }
     }
   })
   return found
@@ -233,7 +233,7 @@ async function lookUp(
 function valueOf(found: PathResult | undefined, where: string, pathText: string): Found {
   if (found === undefined || 'problem' in found) return { missing: `${where}: ${pathText} is ${found?.problem ?? ''}` }
   const { values } = found
-  if (values.length === 0) return { missing: `${where}: ${pathText} is not there` }
+  if (values.length === 0) return { missing: `${where}: ${pathText} has no value` }
   return { value: values.length === 1 ? values[0] : values }
 }
 

@@ -39,7 +39,7 @@ function toError(operation: string, error: unknown, isForGood: (error: KubeError
   const { status } = error
   if (status === 0 && isUntrusted(causeCode(error))) {
     const [request = ''] = error.message.split(': no answer')
-    const message = `${request}: the certificate of the target's server is not trusted (${causeCode(error) ?? ''}); expected one that its CA data vouch for`
+    const message = `${request}: the certificate of the target's server is not trusted (${causeCode(error) ?? ''}); correct certificate-authority-data, server or tls-server-name in the kubeconfig`
     return configurationProblem(operation, 'UntrustedServer', message)
   }
   const [reason, text] = [reasonOf(error), publicMessage(error)]
@@ -64,9 +64,9 @@ export function internalProblem(
   error: unknown,
   log: LandscaperDeps['log'],
 ): DeployError {
-  log.warn({ namespace, name, err: error }, 'a deployer failed in a way that it does not know')
+  log.warn({ namespace, name, err: error }, 'a deployer failed with an unexpected error')
   const kind = error instanceof Error ? error.name : typeof error
-  const message = `the deployer met a problem that it does not know (${kind}); see the log of the worker`
+  const message = `unexpected error in the deployer (${kind}); see the log of the worker, and report it`
   return new DeployError(operation, 'InternalProblem', message)
 }
 

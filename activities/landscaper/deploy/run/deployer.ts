@@ -141,7 +141,7 @@ export function isQuick(deployer: Deployer): deployer is QuickDeployer {
 export function longDeployerOf(deployers: readonly Deployer[], { spec: { type } }: DeployItem): LongDeployer {
   const deployer = deployers.find((one) => one.type === type)
   if (deployer === undefined || isQuick(deployer))
-    throw new Error(`no deployer that takes long is built in for items of type ${type}`)
+    throw new Error(`no built-in deployer for items of type ${type}`)
   return deployer
 }
 

@@ -70,7 +70,7 @@ async function recordUser(deps: LandscaperDeps, { by, subject, jobID, version }:
 
 function retryCondition(item: DeployItem, trust: Trust, now: string): Patch {
   const { by, since } = whoAnnotated(item, OPERATION_ANNOTATION, { what: 'retry', trust, value: RETRY.value })
-  const message = `a job of it alone, asked for by ${by}${since === undefined ? '' : ` since ${since}`}`
+  const message = `a separate job, requested by ${by}${since === undefined ? '' : ` since ${since}`}`
   const before: readonly Condition[] = item.status?.conditions ?? []
   const { generation: observedGeneration } = item.metadata
   const change = { type: RETRIED_CONDITION, status: 'True', reason: 'RetriedByAnnotation', message } as const

@@ -72,7 +72,7 @@ function failureOf(answer: WriteAnswer): ExportFailure | undefined {
   if (answer.result !== 'superseded') return undefined
   // The next attempt finds the newer content: a job that has ended writes nothing more.
   const { name, namespace = '' } = answer.object.metadata
-  return { code: 'Changed', message: `secret ${namespace}/${name} was changed while it was written`, isFinal: false }
+  return { code: 'Changed', message: `Secret "${namespace}/${name}" changed while Pawl wrote it`, isFinal: false }
 }
 
 function rejectedExport(error: KubeError): ExportFailure {
@@ -109,10 +109,10 @@ async function exportWrite(
 
 // Never adopts another owner's Secret by its name: otherwise a user who may create deploy items could overwrite any Secret.
 function nameTaken({ metadata }: KubeObject, { metadata: { name: item } }: DeployItem): ExportFailure {
-  const secret = `secret ${metadata.namespace ?? ''}/${metadata.name}`
+  const secret = `Secret "${metadata.namespace ?? ''}/${metadata.name}"`
   const owner = ownerOf({ metadata })
   if (ownerOfKind({ metadata }, deployItemKind)?.name === item) {
-    const message = `${secret} is left of an earlier deploy item of this name; it is written when it is gone`
+    const message = `${secret} belongs to a deleted item of the same name; Pawl writes it after its deletion`
     return { code: 'BeingDeleted', message, isFinal: false }
   }
   const found = owner === undefined ? 'nobody' : `${owner.kind} ${owner.name}`

@@ -50,12 +50,14 @@ export function isUnchanged({ object }: ItemJob): boolean {
   return phase === 'Succeeded' && observedGeneration === object.metadata.generation
 }
 
+const MAX_TIMEOUT_SHOWN = 80
+
 /** The defect of the item's timeout, for messages. */
-export function timeoutProblem({ metadata, spec }: DeployItem): string | undefined {
+export function timeoutProblem({ spec }: DeployItem): string | undefined {
   const { timeout } = spec
   if (timeout === undefined || parseDuration(timeout) !== undefined) return undefined
   const expected = 'a duration such as 1m30s, at most 2562047h, or none'
-  return `deploy item ${metadata.name}: spec.timeout is another text; expected ${expected}`
+  return `spec.timeout: found "${timeout.slice(0, MAX_TIMEOUT_SHOWN)}"; expected ${expected}`
 }
 
 // Source: spec/landscaper.md 1.4.

@@ -14,13 +14,12 @@ export function targetNameOf({ metadata, spec }: DeployItem): string {
   const { target } = spec
   const codes = ['ERR_CONFIGURATION_PROBLEM']
   if (target === undefined || target.name === '') {
-    const found = target === undefined ? 'spec.target is absent' : 'spec.target.name is empty'
-    const message = `deploy item ${metadata.name}: ${found}; expected a target of this namespace`
+    const field = target === undefined ? 'spec.target' : 'spec.target.name'
+    const message = `${field}: found nothing; expected a Target of namespace "${metadata.namespace}"`
     throw new DeployError('Reconcile', 'NoTargetFound', message, codes)
   }
   if (target.namespace === undefined || target.namespace === metadata.namespace) return target.name
-  const found = `deploy item ${metadata.name}: spec.target.namespace is ${target.namespace}`
-  const message = `${found}; expected ${metadata.namespace}, references never leave it`
+  const message = `spec.target.namespace: found "${target.namespace}"; expected "${metadata.namespace}", the namespace of the item`
   throw new DeployError('Reconcile', 'InvalidTarget', message, codes)
 }
 
@@ -40,7 +39,7 @@ export async function holdTarget(
   const { name, namespace, deletionTimestamp } = objects.target.metadata
   const hasDeployed = itemStatus({ object: item }).providerStatus !== undefined
   if (deletionTimestamp === undefined || hasDeployed) return await landscaper.protection.addFinalizers(by, objects)
-  const message = `target ${namespace}/${name}: it is being deleted; create it again when it is gone, or name another target`
+  const message = `spec.target.name: Target "${namespace}/${name}" is being deleted; create it again after its deletion, or name another Target`
   throw new DeployError('Reconcile', 'TargetBeingDeleted', message, ['ERR_CONFIGURATION_PROBLEM'])
 }
 

@@ -3,8 +3,10 @@
 
 import {
   JOB_ID_LABEL,
+  PREVIOUS_VALUE_ANNOTATION,
   RECONCILE_TIME_ANNOTATION,
   RENDERED_FROM_ANNOTATION,
+  VALUE_SOURCE_ANNOTATION,
 } from '../../../../workflows/landscaper/contract.ts'
 import { type DeployItem, deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { dryRun, type DryRun } from '../../../kube/dry-run.ts'
@@ -27,6 +29,8 @@ export function previewOf(deps: LandscaperDeps, deployers: readonly Deployer[]):
     incidental: [
       `metadata.annotations.${RECONCILE_TIME_ANNOTATION}`,
       `metadata.annotations.${RENDERED_FROM_ANNOTATION}`,
+      `metadata.annotations.${VALUE_SOURCE_ANNOTATION}`,
+      `metadata.annotations.${PREVIOUS_VALUE_ANNOTATION}`,
       `metadata.labels.${JOB_ID_LABEL}`,
       'status',
     ],
@@ -47,10 +51,10 @@ async function previewItem(
   { namespace, name }: Named,
 ): Promise<ItemPreview> {
   const item = await readObject(deps, deployItemKind, namespace, name)
-  if (item === undefined) return { name, unknown: 'it is not there', writes: [] }
+  if (item === undefined) return { name, unknown: 'it does not exist', writes: [] }
   const deployer = deployers.find(({ type }) => type === item.spec.type)
   if (deployer === undefined)
-    return { name, unknown: `items of type ${item.spec.type} are deployed by others`, writes: [] }
+    return { name, unknown: `another deployer handles items of type "${item.spec.type}"`, writes: [] }
   const targets: DryRun[] = []
   try {
     const problem = await problemOf(deps, deployer, { item, targets })
@@ -59,7 +63,7 @@ async function previewItem(
     if (error instanceof DeployError && error.isFinal)
       return { name, problem: errorText(error), ...wouldWrite(item, targets) }
     if (error instanceof DeployError || error instanceof KubeError || isTimeout(error))
-      return { name, unknown: `its target was not asked: ${errorText(error)}`, ...wouldWrite(item, targets) }
+      return { name, unknown: `Pawl could not read its target: ${errorText(error)}`, ...wouldWrite(item, targets) }
     throw error
   }
 }

@@ -21,7 +21,7 @@ const FLAG = '--target-allow'
 export function createAddressRule(listed: readonly string[]): AddressRule {
   const entries = listed.map((text) => {
     const entry = readListedServer(text)
-    if (entry === undefined) throw new Error(`${FLAG} has "${text}", which was not refused before`)
+    if (entry === undefined) throw new Error(`${FLAG} has "${text}", which is invalid`)
     return entry
   })
   const listedAddresses = new BlockList()
@@ -31,7 +31,7 @@ export function createAddressRule(listed: readonly string[]): AddressRule {
     serverRefusal(server) {
       const url = new URL(server)
       if (url.protocol === 'https:' || isListed(url)) return undefined
-      return `its server ${url.origin} is spoken to without TLS; expected https, or ${placeOf(url)} in ${FLAG} of the worker`
+      return `server ${url.origin} does not use TLS; use https, or let the operator add ${placeOf(url)} to ${FLAG} of the worker`
     },
     addressRefusal(server, found) {
       const url = new URL(server)
@@ -39,7 +39,7 @@ export function createAddressRule(listed: readonly string[]): AddressRule {
       const address = found.split('%')[0] ?? ''
       const what = forbiddenRange(address)
       if (what === undefined || isListed(url) || isIn(listedAddresses, address)) return undefined
-      return `its server ${url.origin} is at ${found}, ${what}; expected another address, or ${placeOf(url)} in ${FLAG} of the worker`
+      return `server ${url.origin} has the address ${found}, ${what}; use another server, or let the operator add ${placeOf(url)} to ${FLAG} of the worker`
     },
   }
 }
@@ -54,7 +54,7 @@ const placeOf = (url: URL) => `${url.hostname}:${portOf(url)}`
 
 /** The name of the forbidden range that contains the address; undefined for other addresses. */
 function forbiddenRange(address: string): string | undefined {
-  if (isIP(address) === 0) return 'which is no address'
+  if (isIP(address) === 0) return 'not an IP address'
   return KINDS.find(([, addresses]) => isIn(addresses, address))?.[0]
 }
 
@@ -73,11 +73,11 @@ const KINDS: readonly (readonly [what: string, addresses: BlockList])[] = [
   ['a link-local address', addressesOf(['169.254.0.0/16'], ['fe80::/10'])],
   // RFC 3879: deprecated, and meant for one site only.
   ['a site-local address', addressesOf([], ['fec0::/10'])],
-  ['an address that stands for one of IPv4', addressesOf([], ['64:ff9b:1::/48'])],
+  ['an IPv6 address with an embedded IPv4 address', addressesOf([], ['64:ff9b:1::/48'])],
   // In addition to the link-local addresses. Sources: documentation of AWS (IPv6), Azure (wire server), Alibaba Cloud, Google Cloud (IPv6), Oracle
   // Cloud (older images), Scaleway (IPv6).
   [
-    'an address of the metadata of a cloud',
+    'the address of a metadata service of a cloud',
     addressesOf(
       ['168.63.129.16/32', '100.100.100.200/32', '192.0.0.192/32'],
       ['fd00:ec2::/32', 'fd20:ce::254/128', 'fd00:42::42/128'],

@@ -23,7 +23,7 @@ export type Request = readonly [method: string, path: string]
 /** The answer as an object. @throws KubeError `Unreachable` */
 export function objectOf(answer: unknown, [method, path]: Request): KubeObject {
   if (isObject(answer) && !isNestedDeeper(answer, MAX_DEPTH)) return answer
-  throw KubeError.unreachable(method, path, 'the answer is no object of Kubernetes')
+  throw KubeError.unreachable(method, path, 'the answer is not a Kubernetes object')
 }
 
 function isObject(value: unknown): value is KubeObject {
@@ -62,7 +62,7 @@ export async function* listObjects(
     if (left <= 0) throw tooMany()
     left -= page.limit ?? PAGE_SIZE
     const { items } = page as { readonly items: unknown }
-    if (!Array.isArray(items)) throw KubeError.unreachable('GET', path, 'the answer is no list')
+    if (!Array.isArray(items)) throw KubeError.unreachable('GET', path, 'the answer is not a list')
     for (const item of items as readonly unknown[]) yield objectOf(item, ['GET', path])
   }
 }
@@ -75,6 +75,6 @@ const MAX_ISSUED_BYTES = 64 * 1024
 export function checkIssuedSize(what: 'token' | 'kubeconfig', text: string): void {
   const bytes = Buffer.byteLength(text)
   if (bytes <= MAX_ISSUED_BYTES) return
-  const message = `found a ${what} of ${bytes} bytes, expected at most ${MAX_ISSUED_BYTES}`
+  const message = `found a ${what} of ${bytes} bytes; expected at most ${MAX_ISSUED_BYTES}`
   throw configurationProblem('IssueKubeconfig', 'KubeconfigNotIssued', message)
 }

@@ -124,7 +124,7 @@ export async function versionsServed(
   if (group === '') return ['v1']
   const path = `/apis/${group}`
   const { versions, preferredVersion } = await requestDiscovery(kube, path, { versions: [] }, signal)
-  if (!Array.isArray(versions)) throw KubeError.unreachable('GET', path, 'the answer is no group of kinds')
+  if (!Array.isArray(versions)) throw KubeError.unreachable('GET', path, 'the answer is not an API group')
   const all = [preferredVersion, ...(versions as readonly unknown[])].map((one) =>
     isMap(one) ? one['groupVersion'] : undefined,
   )
@@ -133,7 +133,7 @@ export async function versionsServed(
   throw KubeError.unreachable(
     'GET',
     path,
-    `the group has ${found.length} versions; Pawl looks through ${MOST_VERSIONS}`,
+    `the group has ${found.length} versions; Pawl reads at most ${MOST_VERSIONS}`,
   )
 }
 
@@ -157,7 +157,7 @@ export async function readServedKinds(
   const path = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`
   const { resources } = await requestDiscovery(kube, path, { resources: [] }, signal)
   // An invalid answer must not look like a missing kind: its objects would count as deleted.
-  if (!Array.isArray(resources)) throw KubeError.unreachable('GET', path, 'the answer is no list of kinds')
+  if (!Array.isArray(resources)) throw KubeError.unreachable('GET', path, 'the answer is not a list of kinds')
   return resources.filter(isMap).flatMap(({ name, kind, namespaced }) => {
     // A subresource has the kind of its response.
     if (typeof name !== 'string' || typeof kind !== 'string' || !/^[a-z0-9-]+$/.test(name)) return []

@@ -33,7 +33,7 @@ export async function requestShootAccess(
   const text = typeof kubeconfig === 'string' ? Buffer.from(kubeconfig, 'base64').toString('utf8') : ''
   const isTimed = typeof expirationTimestamp === 'string' && !Number.isNaN(Date.parse(expirationTimestamp))
   if (text === '' || !isTimed)
-    throw KubeError.unreachable('POST', path, 'the answer has no kubeconfig, or not until when it is valid')
+    throw KubeError.unreachable('POST', path, 'the answer has no kubeconfig, or no expiration time')
   checkIssuedSize('kubeconfig', text)
   return { kubeconfig: text, expiresAt: new Date(expirationTimestamp).toISOString() }
 }
@@ -59,5 +59,5 @@ export async function isShootThere(
     if (missing?.kind === shootResource.plural && missing.name === name) return false
     throw error
   }
-  throw KubeError.unreachable('GET', path, 'the answer is not the Shoot')
+  throw KubeError.unreachable('GET', path, 'the answer is not a Shoot')
 }

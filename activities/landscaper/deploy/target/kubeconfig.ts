@@ -34,7 +34,7 @@ export interface Credentials {
 /** A rejected kubeconfig: field, found and expected value. */
 export class KubeconfigError extends Error {
   constructor(field: string, found: string, expected: string) {
-    super(`${field} is ${found}; expected ${expected}`)
+    super(`${field}: found ${found}; expected ${expected}`)
     this.name = 'KubeconfigError'
   }
 }
@@ -95,12 +95,12 @@ function entryOf(
   )
   const [first, second] = found
   if (first === undefined)
-    throw new KubeconfigError(`${field}.${list}`, `without the ${item} that is referred to`, `a ${item} of that name`)
+    throw new KubeconfigError(`${field}.${list}`, `no ${item} with the referenced name`, 'one')
   if (second !== undefined)
     throw new KubeconfigError(
       `${field}.${list}[${second.index}].name`,
-      'the name of an earlier one',
-      'a name of its own',
+      'the name of an earlier entry',
+      'a unique name',
     )
   const at = `${field}.${list}[${first.index}]`
   const fields = valueOf(first.entry, item)
@@ -111,15 +111,15 @@ function entryOf(
 // The fields that are rejected, each with the accepted alternative, which the message shows.
 const UNSUPPORTED_FIELDS: ReadonlyMap<string, string> = new Map([
   ...['certificate-authority', 'client-certificate', 'client-key'].map(
-    (name) => [name, `the data in ${name}-data`] as const,
+    (name) => [name, `the content in ${name}-data`] as const,
   ),
   ...(['tokenFile', 'exec', 'auth-provider'] as const).map(
     (name) => [name, 'a token, a client certificate or a password'] as const,
   ),
   ...(['as', 'as-uid', 'as-groups', 'as-user-extra'] as const).map(
-    (name) => [name, 'credentials of the user itself'] as const,
+    (name) => [name, 'the credentials of the user'] as const,
   ),
-  ['proxy-url', 'a server that is reached directly'],
+  ['proxy-url', 'a direct connection to the server'],
 ])
 
 function readCluster({ fields, field }: Entry): Omit<ClusterAccess, 'credentials'> {
@@ -127,11 +127,11 @@ function readCluster({ fields, field }: Entry): Omit<ClusterAccess, 'credentials
   const isInsecure = flagOf(fields, 'insecure-skip-tls-verify', field)
   const caData = base64Of(fields, 'certificate-authority-data', field)
   if (isInsecure && caData !== undefined) {
-    throw new KubeconfigError(`${field}.insecure-skip-tls-verify`, 'true beside CA data', 'one of the two')
+    throw new KubeconfigError(`${field}.insecure-skip-tls-verify`, 'true and certificate-authority-data', 'only one of them')
   }
   const tlsServerName = optionalTextOf(fields, 'tls-server-name', field)
   if (tlsServerName !== undefined && !/^[\w.:-]{1,253}$/.test(tlsServerName)) {
-    throw new KubeconfigError(`${field}.tls-server-name`, 'another text', 'the name of a host')
+    throw new KubeconfigError(`${field}.tls-server-name`, 'another text', 'a host name')
   }
   return {
     server: serverOf(textOf(fields, 'server', field), `${field}.server`),
@@ -149,9 +149,9 @@ function serverOf(text: string, field: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined) throw new KubeconfigError(field, 'no URL', expected)
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
-    throw new KubeconfigError(field, 'of another scheme', 'http or https')
+    throw new KubeconfigError(field, 'another scheme', 'http or https')
   if (url.username !== '' || url.password !== '')
-    throw new KubeconfigError(field, 'a URL with credentials', 'them in the user')
+    throw new KubeconfigError(field, 'a URL with credentials', 'credentials in the user')
   if (url.search !== '' || url.hash !== '' || /[?#]/.test(text))
     throw new KubeconfigError(field, 'a URL with a query or fragment', expected)
   return url.href.replace(/\/+$/, '')
@@ -162,11 +162,11 @@ function readCredentials({ fields, field }: Entry): Credentials {
   const certificate = certificateOf({ fields, field })
   const token = optionalTextOf(fields, 'token', field)
   if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) {
-    throw new KubeconfigError(`${field}.token`, 'a text with blanks, line breaks or other such characters', 'a token')
+    throw new KubeconfigError(`${field}.token`, 'a text with blanks or control characters', 'a token')
   }
   const basic = basicOf({ fields, field })
   if (token !== undefined && basic !== undefined)
-    throw new KubeconfigError(`${field}.token`, 'set beside username', 'one of the two')
+    throw new KubeconfigError(`${field}.token`, 'a token and a username', 'only one of them')
   return {
     ...(certificate !== undefined && { certificate }),
     ...(token !== undefined && { token }),
@@ -179,9 +179,9 @@ function certificateOf({ fields, field }: Entry): Credentials['certificate'] {
   const key = base64Of(fields, 'client-key-data', field)
   if (data === undefined && key === undefined) return undefined
   if (data === undefined)
-    throw new KubeconfigError(`${field}.client-certificate-data`, 'absent', 'the certificate of client-key-data')
+    throw new KubeconfigError(`${field}.client-certificate-data`, 'nothing', 'the certificate of client-key-data')
   if (key === undefined)
-    throw new KubeconfigError(`${field}.client-key-data`, 'absent', 'the key of client-certificate-data')
+    throw new KubeconfigError(`${field}.client-key-data`, 'nothing', 'the key of client-certificate-data')
   return { data, key }
 }
 
@@ -189,9 +189,9 @@ function basicOf({ fields, field }: Entry): Credentials['basic'] {
   const username = optionalTextOf(fields, 'username', field)
   const password = optionalTextOf(fields, 'password', field)
   if (username === undefined && password === undefined) return undefined
-  if (username === undefined) throw new KubeconfigError(`${field}.username`, 'absent', 'the user of the password')
-  if (password === undefined) throw new KubeconfigError(`${field}.password`, 'absent', 'the password of the user')
-  if (username.includes(':')) throw new KubeconfigError(`${field}.username`, 'a text with a colon', 'a name without')
+  if (username === undefined) throw new KubeconfigError(`${field}.username`, 'nothing', 'the user of the password')
+  if (password === undefined) throw new KubeconfigError(`${field}.password`, 'nothing', 'the password of the user')
+  if (username.includes(':')) throw new KubeconfigError(`${field}.username`, 'a text with a colon', 'a name without colon')
   return { username, password }
 }
 
@@ -208,7 +208,7 @@ function expectUsable({ caData, credentials: { certificate } }: ClusterAccess, c
   if (!isSecureContext({ cert: decoded(certificate.data), key: decoded(certificate.key) })) {
     throw new KubeconfigError(
       `${user.field}.client-key-data`,
-      'no key, or not of this certificate',
+      'no key of this certificate',
       'PEM in base64, without a passphrase',
     )
   }
@@ -240,7 +240,7 @@ function isSecureContext(options: { cert: Buffer; key?: Buffer }): boolean {
 
 function rejectUnsupportedFields(fields: Fields, field: string): void {
   for (const [name, alternative] of UNSUPPORTED_FIELDS) {
-    if (!isAbsent(valueOf(fields, name))) throw new KubeconfigError(`${field}.${name}`, 'set', alternative)
+    if (!isAbsent(valueOf(fields, name))) throw new KubeconfigError(`${field}.${name}`, 'a value', alternative)
   }
 }
 
@@ -257,7 +257,7 @@ function expectTextIfSet(fields: Fields, { name, word, field }: { name: string; 
 
 function textOf(fields: Fields, name: string, field: string): string {
   const text = optionalTextOf(fields, name, field)
-  if (text === undefined) throw new KubeconfigError(`${field}.${name}`, 'absent', 'a text')
+  if (text === undefined) throw new KubeconfigError(`${field}.${name}`, 'nothing', 'a text')
   return text
 }
 
@@ -278,7 +278,7 @@ function base64Of(fields: Fields, name: string, field: string): string | undefin
   const text = optionalTextOf(fields, name, field)?.replaceAll(/\s/g, '')
   if (text === undefined) return undefined
   const isBase64 = text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text)
-  if (!isBase64) throw new KubeconfigError(`${field}.${name}`, 'not base64', 'PEM in base64')
+  if (!isBase64) throw new KubeconfigError(`${field}.${name}`, 'invalid base64', 'PEM in base64')
   return text
 }
 

@@ -128,7 +128,7 @@ class CachedTargets implements TargetAccess {
     const { silence } = client
     if (silence !== undefined) {
       const { operation, reason, message, codes } = toDeployError(OPERATION, silence)
-      throw new DeployError(operation, reason, `${source.at}: ${message}; it is asked again soon`, codes)
+      throw new DeployError(operation, reason, `${source.at}: ${message}; Pawl retries soon`, codes)
     }
     client.touch()
     return cluster
@@ -183,14 +183,14 @@ class CachedTargets implements TargetAccess {
     const config = await configOf(this.#deps.data({ namespace }), source)
     const { now } = this.#deps
     if ('cluster' in config) return this.#connectTo(config.cluster, source.at)
-    const account = `${source.at}: service account ${namespace}/${config.self.serviceAccount}`
+    const account = `${source.at}: spec.config.selfConfig.serviceAccount.name: ServiceAccount "${namespace}/${config.self.serviceAccount}"`
     const { access, renewAtMs } = await requestSelfAccess(this.#deps, namespace, config.self).catch(
       (error: unknown) => {
         if (isNotFound(error))
           throw configurationProblem(
             OPERATION,
             'InvalidTarget',
-            `${account} is not there; expected it because of spec.config.selfConfig`,
+            `${account} does not exist; create it`,
           )
         throw engineFailure(error)
       },
@@ -198,7 +198,7 @@ class CachedTargets implements TargetAccess {
     // The account was recreated, or the server's keys changed: the next opening requests another token.
     const refused = () => {
       forget()
-      return new DeployError(OPERATION, 'Unauthorized', `${account}: its token is refused; the next try uses a new one`)
+      return new DeployError(OPERATION, 'Unauthorized', `${account}: the server rejects its token; Pawl retries with a new one`)
     }
     return connected(new TargetClient({ access, now, refused }), now, renewAtMs)
   }
@@ -215,8 +215,8 @@ class CachedTargets implements TargetAccess {
     }
     const refused = (error: KubeError) => {
       const { reason, message, codes } = toDeployError(OPERATION, error)
-      const found = `${at}: its server refuses the credentials (${message})`
-      return new DeployError(OPERATION, reason, `${found}; expected valid ones, not expired`, codes)
+      const found = `${at}: the server rejects the credentials (${message})`
+      return new DeployError(OPERATION, reason, `${found}; renew them`, codes)
     }
     return connected(new TargetClient({ access, now, refused, guard }), now, Infinity)
   }
@@ -226,6 +226,8 @@ function connected(client: TargetClient, now: () => Date, renewAtMs: number): Op
   return { client, cluster: createTargetCluster(client, now), renewAtMs }
 }
 
+const MAX_TYPE_SHOWN = 100
+
 interface ObjectName {
   readonly namespace: string
   readonly name: string
@@ -233,32 +235,36 @@ interface ObjectName {
 }
 
 async function readSource(kube: KubeClient, { namespace, name, signal }: ObjectName): Promise<Source & TargetObjects> {
-  const at = `target ${namespace}/${name}`
+  const at = `Target "${namespace}/${name}"`
   const target = await read(kube, targetKind, { namespace, name, signal })
-  if (target === undefined) throw configurationProblem(OPERATION, 'NoTargetFound', `${at} is not there`)
+  if (target === undefined) throw configurationProblem(OPERATION, 'NoTargetFound', `${at} does not exist; create it`)
   const { type, secretRef, config } = target.spec
   if (type !== KUBERNETES_TARGET_TYPE) {
     throw invalid(
       target,
-      'spec.type is another type',
-      `${KUBERNETES_TARGET_TYPE}, the only one that this deployer can open`,
+      `spec.type: found "${type.slice(0, MAX_TYPE_SHOWN)}"`,
+      `"${KUBERNETES_TARGET_TYPE}"`,
     )
   }
   if ((config === undefined) === (secretRef === undefined)) {
-    const found = config === undefined ? 'spec has neither config nor secretRef' : 'spec has both config and secretRef'
-    throw invalid(target, found, 'one of them')
+    const found = config === undefined ? 'neither config nor secretRef' : 'both config and secretRef'
+    throw invalid(target, `spec: found ${found}`, 'one of them')
   }
   if (secretRef === undefined) return { at, target, secret: undefined }
   const secret = await read(kube, secretResource, { namespace, name: secretRef.name, signal })
   if (secret === undefined)
-    throw invalid(target, `secret ${namespace}/${secretRef.name} is not there`, 'it because of spec.secretRef')
+    throw configurationProblem(
+      OPERATION,
+      'InvalidTarget',
+      `${at}: spec.secretRef.name: Secret "${namespace}/${secretRef.name}" does not exist; create it`,
+    )
   return { at, target, secret }
 }
 
 async function readSecretSource(kube: KubeClient, { key, ...place }: ObjectName & SecretKey): Promise<Source> {
-  const at = `secret ${place.namespace}/${place.name}`
+  const at = `Secret "${place.namespace}/${place.name}"`
   const secret = await read(kube, secretResource, place)
-  if (secret === undefined) throw configurationProblem(OPERATION, 'NoTargetFound', `${at} is not there`)
+  if (secret === undefined) throw configurationProblem(OPERATION, 'NoTargetFound', `${at} does not exist; create it`)
   const metadata = { ...secret.metadata, namespace: place.namespace, uid: `${secret.metadata.uid ?? ''}/${key}` }
   const secretRef = { name: place.name, key }
   return { at, target: { metadata: metadata as Target['metadata'], spec: { type: '', secretRef } }, secret }
@@ -320,7 +326,7 @@ async function configOf(data: TenantData, { at, target, secret }: Source): Promi
 async function readSecret(data: TenantData, secret: KubeObject, key: string | undefined): Promise<TargetConfig> {
   const entries = entriesOf(secret) ?? {}
   const decoded = (name: string) => Buffer.from(entries[name] ?? '', 'base64').toString('utf8')
-  const field = `secret ${secret.metadata.namespace ?? ''}/${secret.metadata.name}`
+  const field = `Secret "${secret.metadata.namespace ?? ''}/${secret.metadata.name}"`
   if (key === undefined || key === '') {
     return await readSecretEntries(
       data,
@@ -328,11 +334,11 @@ async function readSecret(data: TenantData, secret: KubeObject, key: string | un
       field,
     )
   }
-  if (Object.hasOwn(entries, key)) return await readSecretEntry(data, decoded(key), `${field}, key ${key}:`)
-  throw new KubeconfigError(`${field}, key ${key}`, describe(undefined), 'a kubeconfig or a configuration')
+  if (Object.hasOwn(entries, key)) return await readSecretEntry(data, decoded(key), `${field}, key "${key}"`)
+  throw new KubeconfigError(`${field}, key "${key}"`, describe(undefined), 'a kubeconfig or a configuration')
 }
 
 function invalid({ metadata }: Target, found: string, expected: string): DeployError {
-  const at = `target ${metadata.namespace}/${metadata.name}`
+  const at = `Target "${metadata.namespace}/${metadata.name}"`
   return configurationProblem(OPERATION, 'InvalidTarget', `${at}: ${found}; expected ${expected}`)
 }

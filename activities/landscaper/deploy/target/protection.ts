@@ -203,7 +203,7 @@ async function reportUsers(deps: Deps, { metadata }: Target, used: UsedTargets):
       reason: 'TargetInUse',
       source: 'pawl',
       identity: [uid, 'TargetInUse', ...items],
-      message: `target ${namespace}/${name}: it stays until these deploy items are uninstalled: ${shown}`,
+      message: `Target "${namespace}/${name}" is being deleted; it stays until these deploy items are uninstalled: ${shown}`,
     },
   )
 }

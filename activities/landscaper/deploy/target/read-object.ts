@@ -33,7 +33,7 @@ export async function readReferred(
   return await readAsServed(target, reference, signal, ({ namespaced }) => {
     const { kind, namespace } = reference
     if (!namespaced || namespace !== undefined) return
-    const message = `${describeObject(reference)}: namespace is absent; expected one, because objects of kind ${kind} are in namespaces`
+    const message = `${describeObject(reference)}: namespace: found nothing; expected a namespace, because ${kind} is a namespaced kind`
     throw configurationProblem('ReadObject', 'InvalidConfiguration', message)
   })
 }
@@ -87,9 +87,9 @@ export async function readServed(
   }
 }
 
-/** `Deployment default/web`, for messages. */
+/** `Deployment "default/web"`, for messages. */
 export function describeObject({ kind, name, namespace }: ObjectReference): string {
-  return `${kind} ${namespace === undefined || namespace === '' ? '' : `${namespace}/`}${name}`
+  return `${kind} "${namespace === undefined || namespace === '' ? '' : `${namespace}/`}${name}"`
 }
 
 /** Whether a text is valid as an object's name in a path. Source: Kubernetes' path segment names. */

@@ -45,7 +45,7 @@ export async function requestToken(
   const isTimed = typeof expirationTimestamp === 'string' && !Number.isNaN(Date.parse(expirationTimestamp))
   // Without a token, requests would be anonymous; an invalid one could not be sent.
   if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token) || !isTimed)
-    throw KubeError.unreachable('POST', path, 'the answer has no token, or not until when it is valid')
+    throw KubeError.unreachable('POST', path, 'the answer has no token, or no expiration time')
   checkIssuedSize('token', token)
   return { token, expiresAt: new Date(expirationTimestamp).toISOString() }
 }
@@ -85,14 +85,14 @@ export async function selfConfigProblem(
   signal: AbortSignal | undefined,
 ): Promise<string | undefined> {
   if (labels?.[SOURCE_TYPE_LABEL] === 'export')
-    return `found selfConfig in a target that an installation has exported; expected a kubeconfig, because of --strict-tenancy`
+    return 'spec.config: found selfConfig in an exported Target; expected a kubeconfig, because of --strict-tenancy'
   try {
     const path = resourcePath(serviceAccounts, namespace, serviceAccount)
     const { metadata } = await kube.request<KubeObject>('GET', path, { signal })
     const found = metadata.annotations?.[ALLOW_ANNOTATION]
     if (found === 'true') return undefined
-    const said = found === undefined ? 'without' : `with "${found}" in`
-    return `found service account ${namespace}/${serviceAccount} ${said} the annotation ${ALLOW_ANNOTATION}; expected "true", because of --strict-tenancy`
+    const account = `ServiceAccount "${namespace}/${serviceAccount}": annotation ${ALLOW_ANNOTATION}`
+    return `${account}: found ${found === undefined ? 'nothing' : `"${found}"`}; expected "true", because of --strict-tenancy`
   } catch (error) {
     if (isNotFound(error)) return undefined
     throw error

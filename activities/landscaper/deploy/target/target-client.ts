@@ -79,7 +79,7 @@ export class TargetClient implements KubeClient {
     this.#running += 1
     try {
       const answer = await this.#kube.request<unknown>(method, path, { ...options, signal })
-      if (!isMap(answer)) throw KubeError.unreachable(method, path, 'the answer is no object')
+      if (!isMap(answer)) throw KubeError.unreachable(method, path, 'the answer is not an object')
       return answer as T
     } catch (error) {
       if (options.signal?.aborted === true) throw error
@@ -113,7 +113,7 @@ export class TargetClient implements KubeClient {
 }
 
 function tooLong(limitMs: number): Error {
-  return Object.assign(new Error(`not complete after ${limitMs} ms`), { code: 'ETIMEDOUT' })
+  return Object.assign(new Error(`incomplete after ${limitMs} ms`), { code: 'ETIMEDOUT' })
 }
 
 // Without codes of broken connections, because the next connection may work.

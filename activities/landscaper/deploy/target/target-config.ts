@@ -28,16 +28,16 @@ export async function readTargetConfig(yaml: YamlReader, config: unknown, field:
   if (!isMap(config)) throw new KubeconfigError(field, describe(config), 'a map with kubeconfig or selfConfig')
   const given = CONFIG_FIELDS.filter((name) => Object.hasOwn(config, name) && config[name] !== null)
   if (given.includes('oidcConfig')) {
-    throw new KubeconfigError(`${field}.oidcConfig`, 'set', 'kubeconfig or selfConfig, for it is not supported')
+    throw new KubeconfigError(`${field}.oidcConfig`, 'a value, which Pawl does not support', 'kubeconfig or selfConfig')
   }
   if (given.length !== 1) {
-    const found = given.length === 0 ? 'without kubeconfig and selfConfig' : 'with both kubeconfig and selfConfig'
+    const found = given.length === 0 ? 'neither kubeconfig nor selfConfig' : 'both kubeconfig and selfConfig'
     throw new KubeconfigError(field, found, 'one of them')
   }
   if (given[0] === 'selfConfig') return { self: readSelfConfig(config['selfConfig'], `${field}.selfConfig`) }
   const { kubeconfig } = config
   if (isMap(kubeconfig) && Object.hasOwn(kubeconfig, 'secretRef')) {
-    throw new KubeconfigError(`${field}.kubeconfig.secretRef`, 'set', 'spec.secretRef of the target instead')
+    throw new KubeconfigError(`${field}.kubeconfig.secretRef`, 'a value', 'spec.secretRef of the Target instead')
   }
   const at = `${field}.kubeconfig`
   return { cluster: readKubeconfig(await parseIfText(yaml, kubeconfig, at), at) }
@@ -89,8 +89,8 @@ function readSelfConfig(value: unknown, field: string): SelfConfig {
   if (serviceAccount['namespace'] !== undefined) {
     throw new KubeconfigError(
       `${field}.serviceAccount.namespace`,
-      'set',
-      'none: the account is of the namespace of the target',
+      'a value',
+      'nothing, because the account is in the namespace of the Target',
     )
   }
   const isDuration =

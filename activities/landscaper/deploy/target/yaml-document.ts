@@ -16,7 +16,7 @@ const LIMITS: YamlLimits = {
 export function readYamlDocument(text: string): { readonly value: unknown } | { readonly problem: string } {
   try {
     const value = parseYaml(text, { limits: LIMITS, strict: true }).value
-    return hasFurtherDocuments(text) ? { problem: 'a text that is not YAML (multiple docs)' } : { value }
+    return hasFurtherDocuments(text) ? { problem: 'several YAML documents' } : { value }
   } catch (error) {
     if (!(error instanceof YamlError)) throw error
     const what = error instanceof YamlSyntaxError ? 'is not YAML' : 'cannot be read'

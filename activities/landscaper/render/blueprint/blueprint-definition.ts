@@ -66,9 +66,9 @@ export function readDefinition(text: string, json?: string): BlueprintDefinition
   }
   const fields = readFields(yaml.value ?? undefined, [], report, 'exact')
   for (const { found, meant } of nearMisses(isFields(yaml.value) ? yaml.value : {}, KEYS))
-    report([found], `is not known; did you mean ${meant}?`)
+    report([found], `unknown field; did you mean "${meant}"?`)
   const kind = fields.text('kind') ?? 'Blueprint'
-  if (kind !== 'Blueprint') report(['kind'], `found ${kind}, expected Blueprint`)
+  if (kind !== 'Blueprint') report(['kind'], `found "${kind}"; expected "Blueprint"`)
   const annotations = fields.fields('annotations')
   const definition = {
     ...(annotations !== undefined && { annotations }),
@@ -91,8 +91,8 @@ function parseDefinition(text: string, json: string | undefined): ParsedYaml {
     return json === undefined ? parseYaml(text) : parseReadByGo(text, json)
   } catch (error) {
     if (!(error instanceof YamlError)) throw error
-    const found = `line ${error.line}, column ${error.column}: ${error.message}`
-    throw invalid(`${DEFINITION_FILE}, ${found}; expected YAML`, error)
+    const found = `line ${error.line}, column ${error.column}: not valid YAML: ${error.message}`
+    throw invalid(`${DEFINITION_FILE}, ${found}`, error)
   }
 }
 
@@ -113,7 +113,7 @@ function readExecutors(blueprint: FieldReader, key: string, report: ReportProble
     if ((file === undefined) === (template === undefined)) {
       report(
         path,
-        `found ${file === undefined ? 'neither file nor template' : 'both file and template'}, expected one of them`,
+        file === undefined ? 'file and template are missing; set one of them' : 'found both file and template; remove one of them',
       )
     }
     return {
@@ -134,9 +134,9 @@ function readExports(blueprint: FieldReader, report: ReportProblem): readonly Ex
     const schema = fields.raw('schema')
     const targetType = fields.text('targetType')
     const type = fields.text('type') ?? (targetType === undefined ? 'data' : 'target')
-    if (type !== 'data' && type !== 'target') report([...path, 'type'], `found ${type}, expected data or target`)
-    if (type === 'data' && schema === undefined) report(path, 'found no schema, expected one for a data export')
-    if (type === 'target' && targetType === undefined) report(path, 'found no targetType, expected one for a target')
+    if (type !== 'data' && type !== 'target') report([...path, 'type'], `found "${type}"; expected "data" or "target"`)
+    if (type === 'data' && schema === undefined) report(path, 'schema is missing; add it for an export of type "data"')
+    if (type === 'target' && targetType === undefined) report(path, 'targetType is missing; add it for an export of type "target"')
     return {
       name,
       type: type === 'target' ? ('target' as const) : ('data' as const),
@@ -146,7 +146,7 @@ function readExports(blueprint: FieldReader, report: ReportProblem): readonly Ex
   })
   const seen = new Set<string>()
   for (const [index, { name }] of definitions.entries()) {
-    if (seen.has(name)) report(['exports', index, 'name'], `found ${name} twice, expected unique names`)
+    if (seen.has(name)) report(['exports', index, 'name'], `found "${name}" twice; expected unique names`)
     seen.add(name)
   }
   return definitions
@@ -156,14 +156,14 @@ function readExports(blueprint: FieldReader, report: ReportProblem): readonly Ex
 function listOf(blueprint: FieldReader, key: string, most: number, report: ReportProblem): readonly unknown[] {
   const list = blueprint.list(key) ?? []
   if (list.length <= most) return list
-  report([key], `found ${list.length} entries, expected at most ${most}`)
+  report([key], `found ${list.length} entries; expected at most ${most}`)
   return []
 }
 
 function required(fields: FieldReader, key: string, path: YamlPath, report: ReportProblem): string {
   const text = fields.text(key)
   if (text === '' || (text === undefined && fields.raw(key) === undefined))
-    report(path, `found no ${key}, expected one`)
+    report(path, `${key} is missing; add it`)
   return text ?? ''
 }
 
@@ -210,7 +210,7 @@ function readList(
   const list = owner.list('imports') ?? []
   const found = places.size + list.length
   if (found > MAX_DEFINITIONS) {
-    report(path, `found ${found} imports, expected at most ${MAX_DEFINITIONS}, those in others counted`)
+    report(path, `found ${found} imports; expected at most ${MAX_DEFINITIONS}, including conditional imports`)
     return []
   }
   return list.map((value, index) => readImport(value, [...path, index], report, places))
@@ -230,10 +230,10 @@ function readImport(
   const type = typeOf(fields, targetType, path, report)
   const required = fields.flag('required') ?? true
   const deep = path.length > 2 * MAX_DEPTH
-  if (deep) report(path, `nested deeper than ${MAX_DEPTH} conditional imports, expected fewer`)
+  if (deep) report(path, `nested deeper than ${MAX_DEPTH} conditional imports; expected fewer`)
   const nested = deep ? [] : readList(fields, [...path, 'imports'], report, places)
   if (required && nested.length > 0) {
-    report([...path, 'imports'], 'found conditional imports below a required import, expected required: false')
+    report([...path, 'imports'], 'found conditional imports of a required import; set required: false')
   }
   const ofType = type === 'data' ? ofData(fields, required, path, report) : ofTarget(targetType, type)
   return { name, type, required, ...ofType, imports: nested }
@@ -251,10 +251,10 @@ function ofTarget(targetType: string | undefined, type: ImportType) {
 }
 
 function checkName(name: string, path: YamlPath, report: ReportProblem, places: Map<string, YamlPath>): void {
-  if (name === '') report(path, 'found no name, expected one')
+  if (name === '') report(path, 'name is missing; add it')
   const before = places.get(name)
   if (name !== '' && before !== undefined) {
-    report([...path, 'name'], `found ${name}, which is ${printPath(before)} too, expected unique names`)
+    report([...path, 'name'], `found "${name}", as in ${printPath(before)}; expected unique names`)
   }
   places.set(name, path)
 }
@@ -269,14 +269,14 @@ function typeOf(
   const type = IMPORT_TYPES.find((known) => known === written)
   if (type !== undefined) {
     if (type !== 'data' && fields.raw('targetType') === undefined) {
-      report(path, `found no targetType, expected one for a ${type}`)
+      report(path, `targetType is missing; add it for an import of type "${type}"`)
     }
     return type
   }
   if (written !== undefined && written !== '') {
-    report([...path, 'type'], `found ${written}, expected ${IMPORT_TYPES.slice(0, -1).join(', ')} or targetMap`)
+    report([...path, 'type'], `found "${written}"; expected "${IMPORT_TYPES.slice(0, -1).join('", "')}" or "targetMap"`)
   } else if (['type', 'schema', 'targetType'].every((key) => fields.raw(key) === undefined)) {
-    report(path, 'found neither type nor schema nor targetType, expected one of them')
+    report(path, 'type, schema and targetType are missing; set one of them')
   }
   return targetType === undefined ? 'data' : 'target'
 }
@@ -285,7 +285,7 @@ function defaultOf(fields: FieldReader, path: YamlPath, report: ReportProblem): 
   const found = fields.fields('default')
   if (found === undefined) return undefined
   if (!Object.hasOwn(found, 'value')) {
-    report([...path, 'default'], 'found no value, expected default.value')
+    report([...path, 'default'], 'value is missing; add default.value')
     return undefined
   }
   return { value: found['value'] }

@@ -28,10 +28,10 @@ export interface FilesystemData {
  */
 export async function readInlineFiles(data: FilesystemData, filesystem: unknown): Promise<BlueprintFiles> {
   const root = typeof filesystem === 'string' ? await parseFilesystem(data, filesystem) : filesystem
-  if (!isFields(root)) throw problem([], `found ${typeName(root)}, expected a map of files and directories`)
+  if (!isFields(root)) throw problem([], `found ${typeName(root)}; expected a map of files and directories`)
   const files = listFiles(root, [])
   const bytes = files.reduce((sum, [path, content]) => sum + path.length + content.length, 0)
-  if (bytes > MAX_BYTES) throw problem([], `found ${bytes} bytes, expected at most ${MAX_BYTES}`)
+  if (bytes > MAX_BYTES) throw problem([], `found ${bytes} bytes; expected at most ${MAX_BYTES}`)
   return Object.fromEntries(files)
 }
 
@@ -50,7 +50,7 @@ function listFiles(directory: Readonly<Record<string, unknown>>, parents: YamlPa
     const path = [...parents, ...segmentsOf(name, parents)]
     if (typeof content === 'string') return [[path.join('/'), content] as const]
     if (isFields(content)) return listFiles(content, path)
-    throw problem([...parents, name], `found ${typeName(content)}, expected text (a file) or a map (a directory)`)
+    throw problem([...parents, name], `found ${typeName(content)}; expected text (a file) or a map (a directory)`)
   })
 }
 
@@ -58,7 +58,7 @@ function listFiles(directory: Readonly<Record<string, unknown>>, parents: YamlPa
 function segmentsOf(name: string, parents: YamlPath): readonly string[] {
   const segments = name.split('/').filter((segment) => segment !== '' && segment !== '.')
   if (segments.length > 0 && !segments.includes('..')) return segments
-  throw problem([...parents, name], 'found a path that leaves the blueprint, expected a name of a file')
+  throw problem([...parents, name], 'found a path that leaves the blueprint; expected a name of a file')
 }
 
 function problem(path: YamlPath, text: string): BlueprintError {
@@ -96,8 +96,8 @@ function unzipped(packed: Buffer, most: number): Buffer | undefined {
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
     if (code === 'ERR_BUFFER_TOO_LARGE' && most < MAX_ARCHIVE_BYTES) return undefined
-    if (code === 'ERR_BUFFER_TOO_LARGE') throw invalid(`found more than ${most} bytes when unpacked, expected fewer`)
-    throw invalid(`found gzip that cannot be unpacked (${code}), expected a tar archive, gzipped or not`)
+    if (code === 'ERR_BUFFER_TOO_LARGE') throw invalid(`found more than ${most} bytes when unpacked; expected fewer`)
+    throw invalid(`found gzip that cannot be unpacked (${code}); expected a tar archive, gzipped or not`)
   }
 }
 
@@ -124,7 +124,7 @@ function filesIn(archive: Buffer): BlueprintFiles {
     name = undefined
     if (header.type === 'g' || header.type === '5') continue
     if (header.type !== '0')
-      throw invalid(`${shown(path)}: found an entry of type ${header.type}, expected a file or a directory`)
+      throw invalid(`${shown(path)}: found an entry of type ${header.type}; expected a file or a directory`)
     bytes += path.length + content.length
     files.set(pathIn(path), toFileContent(content))
     checkSize(bytes, files.size)
@@ -133,15 +133,15 @@ function filesIn(archive: Buffer): BlueprintFiles {
 }
 
 function checkSize(bytes: number, files: number): void {
-  if (bytes > MAX_BYTES) throw invalid(`found more than ${MAX_BYTES} bytes in its files, expected fewer`)
-  if (files > MAX_FILES) throw invalid(`found more than ${MAX_FILES} files, expected fewer`)
+  if (bytes > MAX_BYTES) throw invalid(`found more than ${MAX_BYTES} bytes in its files; expected fewer`)
+  if (files > MAX_FILES) throw invalid(`found more than ${MAX_FILES} files; expected fewer`)
 }
 
 /** Undefined at the end of the archive. */
 function readHeader(block: Buffer): Header | undefined {
   if (block.every((byte) => byte === 0)) return undefined
   if (octal(block, CHECKSUM.at, CHECKSUM.size) !== checksumOf(block))
-    throw invalid('found something else, expected a tar archive, gzipped or not')
+    throw invalid('found something else; expected a tar archive, gzipped or not')
   const isUstar = block.toString('latin1', 257, 262) === 'ustar'
   const prefix = isUstar ? textOf(block.subarray(345, 500)) : ''
   const name = textOf(block.subarray(0, 100))
@@ -170,7 +170,7 @@ function octal(block: Buffer, at: number, size: number): number {
 }
 
 function contentAt(archive: Buffer, at: number, { path, size }: Header): Buffer {
-  if (at + size > archive.length) throw invalid(`${shown(path)}: found its end missing, expected a whole archive`)
+  if (at + size > archive.length) throw invalid(`${shown(path)}: found its end missing; expected a whole archive`)
   return archive.subarray(at, at + size)
 }
 
@@ -188,7 +188,7 @@ function paxPath(content: Buffer): string | undefined {
 function pathIn(path: string): string {
   const segments = path.split('/').filter((segment) => segment !== '' && segment !== '.')
   if (segments.includes('..'))
-    throw invalid(`${shown(path)}: found a path that leaves the blueprint, expected a name of a file`)
+    throw invalid(`${shown(path)}: found a path that leaves the blueprint; expected a name of a file`)
   if (segments.length > MAX_LEVELS) throw invalid(`${shown(path)}: nested deeper than ${MAX_LEVELS} directories`)
   return segments.join('/')
 }

@@ -50,22 +50,22 @@ export async function readBlueprint(
     return component === undefined ? blueprint : { ...blueprint, component }
   }
   const files = await filesOfResource(data, ref, component)
-  const place = `spec.blueprint.ref, resource ${String(ref['resourceName'])}`
+  const place = `spec.blueprint.ref, resource "${String(ref['resourceName'])}"`
   return { ...(await createBlueprint(data, files, place)), ...(component !== undefined && { component }) }
 }
 
 /** Reads an inline blueprint without a component. @throws BlueprintError */
 export async function readInlineBlueprint(data: InlineBlueprintData, spec: unknown): Promise<Blueprint> {
-  if (!isFields(spec)) throw invalid(`spec.blueprint: found ${typeName(spec)}, expected inline or ref`)
+  if (!isFields(spec)) throw invalid(`spec.blueprint: found ${typeName(spec)}; expected inline or ref`)
   const { inline } = spec
-  if (!isFields(inline)) throw invalid(`spec.blueprint.inline: found ${typeName(inline)}, expected a map`)
+  if (!isFields(inline)) throw invalid(`spec.blueprint.inline: found ${typeName(inline)}; expected a map`)
   const files = await readInlineFiles(data, inline['filesystem'])
   return await createBlueprint(data, files, 'spec.blueprint.inline.filesystem')
 }
 
 async function createBlueprint(data: InlineBlueprintData, files: BlueprintFiles, place: string): Promise<Blueprint> {
   const text = files[DEFINITION_FILE]
-  if (text === undefined) throw invalid(`${place}: found ${listFileNames(files)}, expected a file ${DEFINITION_FILE}`)
+  if (text === undefined) throw invalid(`${place}: "${DEFINITION_FILE}" is missing${listFileNames(files)}; add it`)
   if (!isText(text)) throw invalid(`${place}, ${DEFINITION_FILE}: ${notTextProblem(text)}`)
   return { files, ...(await data.definition(text)) }
 }
@@ -77,14 +77,14 @@ async function filesOfResource(
 ): Promise<BlueprintFiles> {
   const place = 'spec.blueprint.ref'
   if (component === undefined)
-    throw invalid(`${place}: found no spec.componentDescriptor that the resource could be of, expected one`)
+    throw invalid(`${place}: spec.componentDescriptor is missing; set it to the component that has the resource`)
   const name = ref['resourceName']
   if (typeof name !== 'string' || name === '')
-    throw invalid(`${place}.resourceName: found ${typeName(name)}, expected text`)
+    throw invalid(`${place}.resourceName: found ${typeName(name)}; expected text`)
   const resource = findResource(component.own, name, `${place}.resourceName`)
   if (!RESOURCE_TYPES.includes(resource.type)) {
-    const where = `${place}.resourceName: resource ${name} of component ${titleOfComponent(component.own)}`
-    throw invalid(`${where}: found type ${resource.type}, expected ${RESOURCE_TYPES[0] ?? ''}`)
+    const where = `${place}.resourceName: resource "${name}" of component "${titleOfComponent(component.own)}"`
+    throw invalid(`${where}: type: found "${resource.type}"; expected "${RESOURCE_TYPES[0] ?? ''}"`)
   }
   const content = await component.readContent({ component: component.own, resource })
   if ('folder' in content)
@@ -93,16 +93,16 @@ async function filesOfResource(
     return await data.archive(content.bytes)
   } catch (error) {
     if (!(error instanceof BlueprintError)) throw error
-    throw new BlueprintError(error.code, `${place}, resource ${name}: ${error.message}`, { cause: error })
+    throw new BlueprintError(error.code, `${place}, resource "${name}": ${error.message}`, { cause: error })
   }
 }
 
 const MAX_LISTED = 5
 
-/** Names of files in the message, for an author who has mistyped one. */
+/** The names of the other files, for an author who has mistyped one. */
 function listFileNames(files: BlueprintFiles): string {
   const paths = Object.keys(files)
-  return paths.length === 0 ? 'no file' : joinNames(paths, MAX_LISTED)
+  return paths.length === 0 ? '' : ` (found: ${joinNames(paths, MAX_LISTED)})`
 }
 
 function invalid(message: string): BlueprintError {

@@ -69,7 +69,7 @@ export function readComponent(document: unknown, place: string): Component {
   const schemaVersion = schemaVersionOf(top, report)
   const component = schemaVersion === SCHEMA_V3 ? readV3(top, place, report) : readV2(top, place, report)
   for (const key of ['name', 'version'] as const)
-    if (component[key] === '') report(component.path, `found no ${key}, expected one`)
+    if (component[key] === '') report(component.path, `${key} is missing; add it`)
   problems.push(...duplicateProblems(component.resources), ...duplicateProblems(component.references))
   if (problems.length > 0) throw invalid(problems)
   const { name, version, repositoryContexts, resources, references } = component
@@ -85,7 +85,7 @@ function schemaVersionOf(top: FieldReader, report: ReportProblem): SchemaVersion
   const expected = `meta.schemaVersion ${SCHEMA_V2} or apiVersion ${SCHEMA_V3}`
   report(
     [],
-    `found ${found === undefined ? 'no schema version' : `schema version ${shown(found)}`}, expected ${expected}`,
+    `found ${found === undefined ? 'no schema version' : `schema version ${shown(found)}`}; expected ${expected}`,
   )
   return SCHEMA_V2
 }
@@ -107,7 +107,7 @@ function readV2(top: FieldReader, place: string, report: ReportProblem): ParsedD
 function readV3(top: FieldReader, place: string, report: ReportProblem): ParsedDescriptor {
   // A signature does not cover this field, but templates read it first.
   if (top.raw('component') !== undefined)
-    report(['component'], `found it in a descriptor of the schema ${SCHEMA_V3}, expected metadata and spec alone`)
+    report(['component'], `found it in a descriptor of the schema ${SCHEMA_V3}; expected metadata and spec alone`)
   const metadata = readFields(top.fields('metadata'), ['metadata'], report, 'exact')
   const spec = readFields(top.fields('spec'), ['spec'], report, 'exact')
   return {
@@ -126,7 +126,7 @@ function namesOf(fields: FieldReader): Pick<Component, 'name' | 'version'> {
 function contextsOf(fields: FieldReader, path: YamlPath, report: ReportProblem): readonly Fields[] {
   return entriesOf(fields, [...path, 'repositoryContexts'], report).flatMap(([one, at]) => {
     if (isFields(one)) return [one]
-    report(at, 'found no map, expected one')
+    report(at, 'found no map; expected one')
     return []
   })
 }
@@ -177,13 +177,13 @@ function entriesOf(
   report: ReportProblem,
 ): readonly (readonly [unknown, YamlPath])[] {
   const list = fields.list(String(path.at(-1))) ?? []
-  if (list.length > MAX_ENTRIES) report(path, `found ${list.length} entries, expected at most ${MAX_ENTRIES}`)
+  if (list.length > MAX_ENTRIES) report(path, `found ${list.length} entries; expected at most ${MAX_ENTRIES}`)
   return list.slice(0, MAX_ENTRIES).map((one, index) => [one, [...path, index]] as const)
 }
 
 function required(entry: FieldReader, key: string, path: YamlPath, report: ReportProblem): string {
   const text = entry.text(key)
-  if (text === '' || entry.raw(key) === undefined) report(path, `found no ${key}, expected one`)
+  if (text === '' || entry.raw(key) === undefined) report(path, `${key} is missing; add it`)
   return text ?? ''
 }
 
@@ -194,7 +194,7 @@ function duplicateProblems(entries: readonly (ComponentResource | ComponentRefer
     const extra = Object.entries(extraIdentity).sort(([left], [right]) => (left < right ? -1 : 1))
     const key = JSON.stringify([name, version, extra])
     if (seen.has(key))
-      return [`${place}: found ${shown(name)} a second time, expected another name, version or extraIdentity`]
+      return [`${place}: found ${shown(name)} a second time; expected another name, version or extraIdentity`]
     seen.add(key)
     return []
   })

@@ -54,7 +54,7 @@ export function templateSchema(annotations: Fields, own: Component): SchemaVersi
   if (wanted === SCHEMA_V2 || wanted === SCHEMA_V3) return wanted
   const found = typeof wanted === 'string' ? JSON.stringify(wanted.slice(0, 100)) : `no text`
   throw invalid(
-    `blueprint.yaml, annotations.${SCHEMA_ANNOTATION}: found ${found}, expected ${SCHEMA_V2} or ${SCHEMA_V3}`,
+    `blueprint.yaml, annotations.${SCHEMA_ANNOTATION}: found ${found}; expected ${SCHEMA_V2} or ${SCHEMA_V3}`,
   )
 }
 
@@ -83,10 +83,10 @@ export function resolveResource(scope: ComponentScope, uri: string, from = ''): 
     if (keyword === 'resources' && index === steps.length - 1)
       return { component, resource: findResource(component, name, uri) }
     if (keyword !== 'componentReferences')
-      throw invalid(`${shown(uri)}: found ${keyword}, expected componentReferences, and resources at the end`)
+      throw invalid(`${shown(uri)}: found ${keyword}; expected componentReferences, and resources at the end`)
     component = componentOf(scope, findReference(component, name, uri))
   }
-  throw invalid(`${shown(uri)}: leads to a component, expected resources/NAME at the end`)
+  throw invalid(`${shown(uri)}: leads to a component; expected resources/NAME at the end`)
 }
 
 /** @param from the URI or field in messages. */
@@ -117,7 +117,7 @@ function findReference(component: Component, name: string, uri: string): Compone
 
 function stepsOf(uri: string): readonly (readonly [keyword: string, name: string])[] {
   if (uri.length > MAX_URI)
-    throw invalid(`a URI of a component: found ${uri.length} characters, expected at most ${MAX_URI}`)
+    throw invalid(`a URI of a component: found ${uri.length} characters; expected at most ${MAX_URI}`)
   const [, path = ''] = /^cd:\/\/([^#?]*)$/.exec(uri) ?? []
   const parts = path.split('/').filter((part) => part !== '')
   if (parts.length === 0 || parts.length % 2 !== 0)

@@ -205,7 +205,7 @@ function tooLarge(name: string, what: string, found: number | undefined, limit: 
   const size = found === undefined ? 'larger than allowed' : `${found} bytes`
   return new TemplateError(
     'TemplateTooLarge',
-    `template "${name}": ${what} is ${size}, expected at most ${limit} bytes`,
+    `template "${name}": ${what} is ${size}; expected at most ${limit} bytes`,
   )
 }
 
@@ -221,7 +221,7 @@ async function compileEngine(): Promise<WasmModule> {
   const wasm = await promisify(brotliDecompress)(compressed)
   const found = createHash('sha256').update(wasm).digest('hex')
   const expected = checksum.split(' ')[0] ?? ''
-  if (found !== expected) throw new Error(`template engine: found sha256 ${found}, expected ${expected}`)
+  if (found !== expected) throw new Error(`template engine: found sha256 ${found}; expected ${expected}`)
   return await compileModule(wasm)
 }
 

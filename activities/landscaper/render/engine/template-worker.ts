@@ -94,7 +94,7 @@ function reasonOf(error: unknown): EndReason {
 }
 
 const port = parentPort
-if (port === null) throw new Error('template worker: started as a program, expected to be a worker thread')
+if (port === null) throw new Error('template worker: started as a program; expected to be a worker thread')
 const engine = start(workerData as WasmModule)
 port.on('message', (request: string) => port.postMessage(render(engine, request)))
 port.postMessage({ threadID: threadID() })

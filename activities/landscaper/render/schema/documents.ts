@@ -124,7 +124,7 @@ function convertReference(reference: string, collection: Collection): string {
   const [, scheme, name = '', pointer = ''] = REFERENCE.exec(reference) ?? []
   if (scheme === undefined) return reference
   if (scheme !== 'cd' && collection.from !== '') {
-    const found = `found in a schema of component ${collection.from}, which has neither; expected cd://`
+    const found = `not available to a schema of component "${collection.from}"; use cd://`
     collection.problems.push(`${scheme}://${name}: ${found}`)
     return reference
   }
@@ -149,7 +149,7 @@ function localType(name: string, { sources, problems }: Collection): SchemaSourc
   const names = [name, decodePercent(name)]
   const found = names.find((candidate) => Object.hasOwn(sources.localTypes, candidate))
   if (found !== undefined) return { schema: sources.localTypes[found], from: '' }
-  problems.push(`local://${name}: found no local type of that name in the blueprint`)
+  problems.push(`local://${name}: no such type in localTypes of blueprint.yaml; add it`)
   return undefined
 }
 
@@ -164,7 +164,7 @@ function resourceSchema(uri: string, { sources, problems, missing, from }: Colle
 function fileSchema(path: string, { sources, problems }: Collection): SchemaSource | undefined {
   const found = [path, decodePercent(path)].find((candidate) => Object.hasOwn(sources.files, candidate))
   if (found === undefined) {
-    problems.push(`blueprint://${path}: found no file of that name in the blueprint`)
+    problems.push(`blueprint://${path}: no such file in the blueprint; add it`)
     return undefined
   }
   return parseSchema(sources.files[found] ?? '', `blueprint://${path}`, '', problems)

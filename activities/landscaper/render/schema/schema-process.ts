@@ -46,10 +46,10 @@ export async function validateInProcess(
     if (!(error instanceof ThreadEnded)) throw error
     switch (error.reason) {
       case 'timeout':
-        throw limitExceeded(`${what}: not checked within ${timeoutMs} ms, expected a simpler schema or value`)
+        throw limitExceeded(`${what}: not checked within ${timeoutMs} ms; expected a simpler schema or value`)
       case 'memory':
         throw limitExceeded(
-          `${what}: its check needed more memory than it may have, expected a simpler schema or value`,
+          `${what}: its check needed more memory than it may have; expected a simpler schema or value`,
         )
       case 'crash':
         throw new TemplateError('TemplateCrashed', `${what}: the schema checker died while checking it`)
@@ -65,7 +65,7 @@ function serializeMessage({ what, schema, value, localTypes, files, resources = 
     return text.includes('blueprint://') ? writeJson({ ...message, files }) : text
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    throw limitExceeded(`${what}: schema or value is nested too deeply, expected fewer levels`)
+    throw limitExceeded(`${what}: schema or value is nested too deeply; expected fewer levels`)
   }
 }
 

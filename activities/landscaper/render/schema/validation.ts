@@ -58,7 +58,7 @@ async function validateValue(
     if (missing.length === 0) break
     resources = { ...resources, ...(await readSchemas(component, missing, what)) }
   }
-  const found = `the schema refers to more than ${MAX_RESOURCES} resources of components, expected fewer`
+  const found = `the schema refers to more than ${MAX_RESOURCES} resources of components; expected fewer`
   throw new BlueprintError('SchemaValidationFailed', `${what}: ${found}`)
 }
 
@@ -77,13 +77,13 @@ async function readSchema(
   { from, uri }: SchemaReference,
   what: string,
 ): Promise<ResourceSchema> {
-  const refers = `${what}: the schema refers to ${uri}`
+  const refers = `${what}: the schema refers to "${uri}"`
   if (scope === undefined)
-    throw invalid(`${refers}: found no spec.componentDescriptor in the installation, expected one`)
+    throw invalid(`${refers}: the installation has no spec.componentDescriptor; add it`)
   try {
     const found = resolveResource(scope, uri, from)
     const content = await scope.readContent(found)
-    if ('folder' in content) throw invalid('found a folder, expected a file')
+    if ('folder' in content) throw invalid('found a folder; expected a file')
     return { text: toFileContent(content.bytes), component: titleOfComponent(found.component) }
   } catch (error) {
     if (!(error instanceof BlueprintError)) throw error

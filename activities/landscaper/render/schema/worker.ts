@@ -85,7 +85,7 @@ function asSchema(document: unknown): boolean | Record<string, unknown> {
 function describe(errors: readonly ErrorObject[]): string[] {
   const texts = errors.map((error) => {
     const place = error.instancePath === '' ? '' : `at ${shorten(error.instancePath)}: `
-    return `${place}${error.keyword}: ${error.message ?? 'is not as the schema says'}${detailOf(error)}`
+    return `${place}${error.message ?? `violates "${error.keyword}" of the schema`}${detailOf(error)}`
   })
   return [...shortenList(texts, MAX_SHOWN)]
 }
@@ -121,7 +121,7 @@ function answer(text: string): SchemaReport {
     return check(readJson(text) as SchemaMessage)
   } catch (error) {
     if (error instanceof RangeError) {
-      return { problems: ['nested too deeply, expected fewer levels in schema and value'], missing: [] }
+      return { problems: ['nested too deeply; expected fewer levels in schema and value'], missing: [] }
     }
     return { problems: [asSchemaProblem(toMessage(error))], missing: [] }
   }
@@ -131,8 +131,8 @@ function answer(text: string): SchemaReport {
 function toMessage(error: unknown): string {
   if (error instanceof Ajv.MissingRefError) {
     const pointer = /^pawl:\/\/schema\/\d+(#.*)?$/.exec(error.missingRef)
-    if (pointer !== null) return `the reference to ${shorten(pointer[1] ?? '')} leads nowhere`
-    return `found a reference to ${shorten(error.missingRef)}, expected local://, blueprint://, cd:// or a place in the schema`
+    if (pointer !== null) return `no place "${shorten(pointer[1] ?? '')}" in the schema; correct the $ref`
+    return `$ref: found "${shorten(error.missingRef)}"; expected local://, blueprint://, cd:// or a place in the schema`
   }
   const message = error instanceof Error ? error.message : String(error)
   return shorten(message.replace(/^schema is invalid: /, '').replaceAll('data/', '/'))

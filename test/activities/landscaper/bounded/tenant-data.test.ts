@@ -99,7 +99,7 @@ describe('data that is read in a thread', () => {
     expect(failure).toMatchObject({ line: 3, reason: expect.any(String) as string })
     await expect(data.definition(`kind: Canary${padding}`)).rejects.toMatchObject({
       code: 'ERR_CONFIGURATION_PROBLEM',
-      message: 'blueprint.yaml, line 1, kind: found Canary, expected Blueprint',
+      message: 'blueprint.yaml, line 1, kind: found "Canary"; expected "Blueprint"',
     })
     expect(await data.document(`a: 1\na: 2${padding}`)).toEqual({ problem: 'a text that is not YAML (duplicate key)' })
   })
@@ -117,7 +117,7 @@ describe('data that is read in a thread', () => {
 
   it('is reported with the requirement that it does not meet', async () => {
     const wanted = [requirement('..e'), requirement('..b', '==', [1])]
-    expect(await data.unsatisfied(large, wanted)).toBe('..b is not as required (operator ==)')
+    expect(await data.unsatisfied(large, wanted)).toBe('..b does not satisfy operator "=="')
   })
 })
 
@@ -179,7 +179,7 @@ describe('data that is too expensive to read', () => {
       'its requirements are not read within 1 ms',
     )
     expect(await of.document(keys(9000))).toEqual({ problem: 'a text that is not read within 1 ms' })
-    await expect(of.yaml(keys(9000))).rejects.toThrow('not read within 1 ms, expected less text')
+    await expect(of.yaml(keys(9000))).rejects.toThrow('not read within 1 ms; expected less text')
     await expect(of.definition(keys(9000))).rejects.toMatchObject({ code: 'ERR_CONFIGURATION_PROBLEM' })
     expect(await of.yaml('a: 1')).toEqual({ a: 1 })
     await hasty.close()

@@ -33,7 +33,7 @@ describe('a thread pool whose permanent thread is busy for long', () => {
     const stage = stageOf(1, 0)
     const [first, second] = [stage.hold(), stage.hold()]
     await expect.poll(() => stage.begun()).toBe(1)
-    const refused = expect(second.done).rejects.toThrow('test: found closed, expected open')
+    const refused = expect(second.done).rejects.toThrow('test: found closed; expected open')
     await stage.close()
     first.end()
     await Promise.all([first.done, refused])

@@ -80,17 +80,17 @@ describe('a component in a transport archive', () => {
     stage.write({ [`changed/blobs/${digest.replace(':', '.')}`]: '{}' })
     await expect(resolve('changed')).rejects.toMatchObject({ code: 'UntrustedContent' })
     await expect(resolve('changed')).rejects.toThrow(
-      `found content of ${digestOf(Buffer.from('{}'))}, expected ${digest}`,
+      `found content of ${digestOf(Buffer.from('{}'))}; expected ${digest}`,
     )
   })
 
   it.each<[string, string, string]>([
-    ['no archive', 'none', 'found no artifact-index.json in folder none of the registry'],
-    ['one outside of the folder', '../../etc', 'found no artifact-index.json in folder ../../etc'],
+    ['no archive', 'none', 'artifact-index.json is missing in folder none of the registry'],
+    ['one outside of the folder', '../../etc', 'artifact-index.json is missing in folder ../../etc'],
     [
       'a packed one of something else',
       'packed.tgz',
-      'found no artifact-index.json in archive packed.tgz of the registry',
+      'artifact-index.json is missing in archive packed.tgz of the registry',
     ],
     [
       'a file that is no archive',
@@ -98,7 +98,7 @@ describe('a component in a transport archive', () => {
       'archive text.tgz of the registry: found something that cannot be unpacked',
     ],
     ['an index of something else', 'other', 'artifact-index.json in folder other of the registry: found nothing'],
-    ['a digest that leads out', 'lying', 'artifacts[0]: found no repository and digest, expected both'],
+    ['a digest that leads out', 'lying', 'artifacts[0]: found no repository and digest; expected both'],
   ])('is not found in %s', async (_, path, message) => {
     stage.write({ 'packed.tgz': tarOf({ index: '' }), 'text.tgz': 'x'.repeat(2000), 'other/artifact-index.json': '[]' })
     write('lying', note, () => ({ ...usual(''), digest: '../../secret' }))

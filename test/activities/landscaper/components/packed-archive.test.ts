@@ -53,7 +53,7 @@ describe.each([
     expect(await read(name, 'blobs/small')).toBe('é')
     expect(await read(name, 'blobs/large')).toBe(large)
     expect(await read(name, 'blobs/none')).toBeUndefined()
-    await expect(read(name, 'blobs/large', 10)).rejects.toThrow(`blobs/large: found ${MIB} bytes, expected at most 10`)
+    await expect(read(name, 'blobs/large', 10)).rejects.toThrow(`blobs/large: found ${MIB} bytes; expected at most 10`)
   })
 
   it('is scanned once for all reads, and again after it changes', async () => {
@@ -88,7 +88,7 @@ describe.each([
     ['a pipe', { name: 'blobs/a', type: 'fifo' }, 'an entry of type fifo'],
     ['a path that goes up', { name: 'blobs/../../a', content: 'x' }, 'found a path that leaves the archive'],
     ['a path from the root', { name: '/etc/passwd', content: 'x' }, 'found a path that leaves the archive'],
-    ['two files of one name', { name: './index.json', content: '[]' }, 'index.json: found twice, expected once'],
+    ['two files of one name', { name: './index.json', content: '[]' }, 'index.json: found twice; expected once'],
   ])('with %s in it is refused, even when the caller reads another file', async (_, entry, message) => {
     stage.write({ [name]: packed(await archiveOf({ name: 'index.json', content: '{}' }, entry)) })
     await expect(reader()(name, 'index.json')).rejects.toThrow(message)
@@ -98,7 +98,7 @@ describe.each([
   it('is refused when it has too many entries or bytes', async () => {
     const many = Array.from({ length: 6 }, (_, index) => ({ name: `blobs/${index}`, content: 'x' }))
     stage.write({ [name]: packed(await archiveOf(...many)) })
-    await expect(reader({ entries: 5 })(name, 'blobs/0')).rejects.toThrow('found more than 5 entries, expected fewer')
+    await expect(reader({ entries: 5 })(name, 'blobs/0')).rejects.toThrow('found more than 5 entries; expected fewer')
     await expect(reader({ bytes: 3000 })(name, 'blobs/0')).rejects.toThrow('found more than 3000 bytes in it')
     expect(await reader({ entries: 6 })(name, 'blobs/0')).toBe('x')
   })
@@ -118,7 +118,7 @@ describe('a packed archive', () => {
   it('is refused when its unpacked size exceeds the permitted compression ratio', async () => {
     stage.write({ 'bomb.tgz': gzipSync(tarOf({ blobs: Buffer.alloc(8 * MIB) })) })
     await expect(reader({ free: MIB, ratio: 100 })('bomb.tgz', 'blobs')).rejects.toThrow(
-      `found more than ${MIB} bytes in it, expected fewer`,
+      `found more than ${MIB} bytes in it; expected fewer`,
     )
   })
 
@@ -136,8 +136,8 @@ describe('a packed archive', () => {
   it('that takes long to scan fails the first read, and a later read succeeds', async () => {
     stage.write({ 'slow.tgz': gzipSync(tarOf({ blobs: randomBytes(8 * MIB), last: 'x' })) })
     const read = reader({ waitMs: 0 })
-    await expect(read('slow.tgz', 'last')).rejects.toThrow('archive slow.tgz: not gone through after 0 s; it is asked')
+    await expect(read('slow.tgz', 'last')).rejects.toThrow('archive slow.tgz: not read after 0 s; Pawl retries')
     await expect.poll(() => read('slow.tgz', 'last').catch(() => undefined), { timeout: 60_000 }).toBe('x')
-    await expect(reader({ passMs: 0 })('slow.tgz', 'last')).rejects.toThrow('not gone through after 0 s')
+    await expect(reader({ passMs: 0 })('slow.tgz', 'last')).rejects.toThrow('not read after 0 s')
   })
 })

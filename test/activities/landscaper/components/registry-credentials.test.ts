@@ -30,6 +30,6 @@ describe('a pull secret', () => {
     const names = Array.from({ length: 1001 }, (_, index) => `r${index}.example.com`)
     const auths = Object.fromEntries(names.map((name) => [name, { auth: 'YTpi' }]))
     const read = () => readDockerConfig({ auths }, 'it', 'config.json')
-    expect(read).toThrow('it.auths: found 1001 entries, expected at most 1000')
+    expect(read).toThrow('it.auths: found 1001 entries; expected at most 1000')
   })
 })

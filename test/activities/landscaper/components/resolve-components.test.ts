@@ -111,7 +111,7 @@ describe('a component in a folder', () => {
     const scope = await resolve(byRef(A, '1.0.0'), LOCAL('shop'))
     expect(await errorOf(contentOf(scope, 'cd://componentReferences/c/resources/schema'))).toEqual({
       code: 'ComponentNotFound',
-      message: `resource schema of component ${C}:2.0.0, schema: found no such blob, expected one of shop/blobs/schema in the registry`,
+      message: `resource "schema" of component "${C}:2.0.0", schema: blob not found; expected one of shop/blobs/schema in the registry`,
     })
     expect(await errorOf(contentOf(scope, 'cd://resources/none'))).toEqual({
       code: 'ComponentNotFound',
@@ -133,7 +133,7 @@ describe('a component in a folder', () => {
       const { code, message } = await errorOf(resolve(byRef(A, '1.0.0'), LOCAL(path)))
       expect({ code, message }).toEqual({
         code: 'ComponentNotFound',
-        message: `spec.componentDescriptor.ref: found no component ${A}:1.0.0 in folder ${path} of the registry`,
+        message: `spec.componentDescriptor.ref: no component "${A}:1.0.0" in folder ${path} of the registry; add it`,
       })
     },
   )
@@ -142,20 +142,20 @@ describe('a component in a folder', () => {
     expect(await errorOf(resolve(byRef('example.com/d', '1'), LOCAL('shop')))).toEqual({
       code: 'ComponentNotFound',
       message:
-        'spec.componentDescriptor.ref: found no component example.com/d:1 in folder shop of the registry; what could not be read: ' +
+        'spec.componentDescriptor.ref: no component "example.com/d:1" in folder shop of the registry; add it; unreadable: ' +
         'shop/broken/component-descriptor.yaml, line 1, column 18: bad indent',
     })
   })
 
   it('with mistakes is refused with the file, the field, and the found and expected values', async () => {
     const { message } = await errorOf(resolve(byRef(A, '1'), LOCAL('wrong')))
-    expect(message).toContain('wrong/component-descriptor.yaml.component.resources[0]: found no name, expected one')
+    expect(message).toContain('wrong/component-descriptor.yaml.component.resources[0]: name is missing; add it')
   })
 
   it('whose references form a cycle is refused with the path of the cycle', async () => {
     expect(await errorOf(resolve(byRef(A, '1'), LOCAL('ring')))).toEqual({
       code: 'ERR_CONFIGURATION_PROBLEM',
-      message: `spec.componentDescriptor: components refer to each other: ${B}:1 -> ${C}:1 -> ${B}:1; expected no ring`,
+      message: `spec.componentDescriptor: components refer to each other: ${B}:1 -> ${C}:1 -> ${B}:1; remove one of these references`,
     })
   })
 
@@ -169,7 +169,7 @@ describe('a component in a folder', () => {
     )
     expect(await errorOf(resolve(byRef('example.com/n0', '1'), LOCAL('many')))).toEqual({
       code: 'ERR_CONFIGURATION_PROBLEM',
-      message: 'spec.componentDescriptor: found more than 500 components that it refers to, expected fewer',
+      message: 'spec.componentDescriptor: found more than 500 referenced components; expected fewer',
     })
   })
 })
@@ -204,7 +204,7 @@ describe('an inline component', () => {
     const labels = [{ name: LABEL, value: descriptorV2(B, '4') }]
     const inline = descriptorV2(A, '1', { references: [reference('b', B, '3', { labels })] })
     expect((await errorOf(resolve({ inline }))).message).toBe(
-      `spec.componentDescriptor.inline.component.componentReferences[0].labels: found the descriptor of ${B}:4, expected that of ${B}:3`,
+      `spec.componentDescriptor.inline.component.componentReferences[0].labels: found the descriptor of "${B}:4"; expected the descriptor of "${B}:3"`,
     )
   })
 })
@@ -215,25 +215,25 @@ describe('an unsupported or incomplete component source', () => {
       'a repository of the Installation',
       byRef(A, '1', { type: 'DockerDaemon/v1' }),
       { folder: stage.folder },
-      'spec.componentDescriptor.ref.repositoryContext.type: found "DockerDaemon", expected OCIRegistry, CommonTransportFormat or local: others are not supported yet',
+      'spec.componentDescriptor.ref.repositoryContext.type: found "DockerDaemon"; expected OCIRegistry, CommonTransportFormat or local: others are not supported yet',
     ],
     [
       'a repository of the Context',
       byRef(A, '1'),
       { context: { type: 'S3' }, folder: stage.folder },
-      'repositoryContext of context default.type: found "S3", expected OCIRegistry, CommonTransportFormat or local: others are not supported yet',
+      'Context "default": repositoryContext.type: found "S3"; expected OCIRegistry, CommonTransportFormat or local: others are not supported yet',
     ],
     [
       'a worker without folder',
       byRef(A, '1'),
       { context: LOCAL('shop') },
-      'repositoryContext of context default: found type local, but the worker has no folder of components; expected --registry-local',
+      'Context "default": repositoryContext: found type local, but the worker has no folder of components; start it with --registry-local',
     ],
     [
       'a missing folder',
       byRef(A, '1'),
       { context: LOCAL('shop'), folder: '/nowhere' },
-      '--registry-local: found no folder /nowhere on the worker, expected one',
+      '--registry-local: folder "/nowhere" does not exist on the worker; create it',
     ],
   ])('is refused: %s', async (_, definition, { context, folder }, message) => {
     expect(await errorOf(resolve(definition, context, { registryFolder: folder }))).toEqual({
@@ -247,17 +247,17 @@ describe('an unsupported or incomplete component source', () => {
     const scope = await resolve({ inline: descriptorV2(A, '1', { resources: [image] }) }, LOCAL('shop'))
     expect(await errorOf(contentOf(scope, 'cd://resources/code'))).toEqual({
       code: 'NotSupported',
-      message: `resource code of component ${A}:1: access.type: found "gitHub", expected localBlob, localFilesystemBlob, localOciBlob, ociArtifact, ociRegistry, ociImage, ociBlob: others are not supported yet`,
+      message: `resource "code" of component "${A}:1": access.type: found "gitHub"; expected localBlob, localFilesystemBlob, localOciBlob, ociArtifact, ociRegistry, ociImage, ociBlob: others are not supported yet`,
     })
   })
 
   it.each<[Fields, string]>([
-    [{}, 'spec.componentDescriptor: found neither ref nor inline, expected one of them'],
-    [{ ref: {}, inline: {} }, 'spec.componentDescriptor: found both ref and inline, expected one of them'],
-    [{ ref: {} }, 'spec.componentDescriptor.ref: found no componentName, expected one'],
+    [{}, 'spec.componentDescriptor: found neither ref nor inline; expected one of them'],
+    [{ ref: {}, inline: {} }, 'spec.componentDescriptor: found both ref and inline; expected one of them'],
+    [{ ref: {} }, 'spec.componentDescriptor.ref.componentName: found nothing; add it'],
     [
       byRef(A, '1'),
-      'spec.componentDescriptor: found no repositoryContext, neither there nor in context default; expected one',
+      'spec.componentDescriptor: repositoryContext is missing, also in Context "default"; add it to one of them',
     ],
   ])('is refused: the definition %j', async (definition, message) => {
     expect(await errorOf(resolve(definition))).toEqual({ code: 'ERR_CONFIGURATION_PROBLEM', message })
@@ -307,11 +307,11 @@ describe('references that ComponentVersionOverwrites replace', () => {
       ...onlyB,
       substitution: { ...onlyB.substitution, repositoryContext: LOCAL('shop/.') },
     })
-    await expect(twice).rejects.toThrow(`${C}:2.0.0 is wanted from two repositories, expected one`)
+    await expect(twice).rejects.toThrow(`found ${C}:2.0.0 in two repositories; expected one`)
     const ring = by(byRef(A, '1.0.0'), {
       source: { componentName: C },
       substitution: { componentName: A, version: '1.0.0' },
     })
-    await expect(ring).rejects.toThrow(`${A}:1.0.0 -> ${B}:1.0.0 -> ${A}:1.0.0; expected no ring`)
+    await expect(ring).rejects.toThrow(`${A}:1.0.0 -> ${B}:1.0.0 -> ${A}:1.0.0; remove one of these references`)
   })
 })

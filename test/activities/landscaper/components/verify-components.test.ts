@@ -102,15 +102,15 @@ describe('a signed component', () => {
 
   it('is refused without the named signature, with the signature of another key, and with a changed descriptor', async () => {
     const place = `component ${SHOP}:1.0.0: signature "${SIGNATURE}": `
-    expect(await refusal({ shop: shop() })).toBe(`${place}found no signature, expected it`)
+    expect(await refusal({ shop: shop() })).toBe(`${place}found no signature; expected it`)
     const named = { key: ACME.privateKey, name: 'test' }
-    expect(await refusal({ shop: signed(shop(), named) })).toBe(`${place}found signatures test, expected it`)
+    expect(await refusal({ shop: signed(shop(), named) })).toBe(`${place}found signatures test; expected it`)
     expect(await refusal({ shop: signed(shop(), { key: OTHER.privateKey }) })).toBe(
-      `${place}found one that the key of secret n/key has not made, expected one that it has`,
+      `${place}the key of secret n/key did not create it; sign the component again, or correct the key`,
     )
     const { signatures } = signed(shop(), { key: ACME.privateKey }) as { signatures: object[] }
     const changed = { ...shop(database(), {}, [text('note'), text('more')]), signatures }
-    expect(await refusal({ shop: changed })).toMatch(/signature "acme-release": found the digest \w+, expected \w+$/)
+    expect(await refusal({ shop: changed })).toMatch(/signature "acme-release": found the digest \w+; expected \w+$/)
   })
 
   it('is refused with the signature of another descriptor', async () => {
@@ -118,7 +118,7 @@ describe('a signed component', () => {
     const { signatures: own } = signed(shop(), { key: ACME.privateKey }) as { signatures: { signature: object }[] }
     const { signatures } = other as { signatures: object[] }
     const mixed = { ...other, signatures: [{ ...signatures[0], signature: own[0]?.signature }] }
-    expect(await refusal({ shop: mixed })).toContain('has not made')
+    expect(await refusal({ shop: mixed })).toContain('did not create it')
   })
 
   it('is refused with an unsupported algorithm, an invalid key or missing fields', async () => {
@@ -129,16 +129,16 @@ describe('a signed component', () => {
     }
     expect(
       await refusal({ shop: withPart({ signature: { algorithm: 'none', mediaType: 'a', value: '' } }) }),
-    ).toContain('algorithm: found "none", expected RSASSA-PKCS1-V1_5 or RSASSA-PSS')
-    expect(await refusal({ shop: withPart({ signature: {} }) })).toContain('algorithm: found nothing, expected text')
+    ).toContain('algorithm: found "none"; expected RSASSA-PKCS1-V1_5 or RSASSA-PSS')
+    expect(await refusal({ shop: withPart({ signature: {} }) })).toContain('algorithm: found nothing; expected text')
     const digest = { hashAlgorithm: 'MD5', normalisationAlgorithm: 'jsonNormalisation/v2', value: '' }
-    expect(await refusal({ shop: withPart({ digest }) })).toContain('found "MD5", expected SHA-256 or SHA-512')
+    expect(await refusal({ shop: withPart({ digest }) })).toContain('found "MD5"; expected SHA-256 or SHA-512')
     const weak = newKeys(1024)
     const keys = trusting(weak.publicPem)
     expect(await refusal({ shop: signed(shop(), { key: weak.privateKey }), verification: { keys } })).toContain(
-      'secret n/key: found 1024 bits, expected 2048 to 16384',
+      'secret n/key: found 1024 bits; expected 2048 to 16384',
     )
-    expect(await refusal({ verification: { keys: trusting('no key') } })).toContain('found no public key of RSA')
+    expect(await refusal({ verification: { keys: trusting('no key') } })).toContain('found no RSA public key')
   })
 })
 
@@ -185,7 +185,7 @@ describe('a component that a signed component refers to', () => {
     const forged = { ...nested, resourceDigests: [{ ...nested.resourceDigests[0], digest: blobDigest('evil') }] }
     expect(await refusal({ shop: { ...stored, nestedDigests: [forged] }, db: bare })).toContain('found the digest')
     expect(await refusal({ shop: { ...stored, nestedDigests: [] }, db: bare })).toContain(
-      `resource size of component ${DB}:2.0.0: digest: found nothing, expected one`,
+      `resource "size" of component "${DB}:2.0.0": digest: found nothing; expected one`,
     )
   })
 
@@ -193,7 +193,7 @@ describe('a component that a signed component refers to', () => {
     const overwrites = [{ source: { componentName: DB }, substitution: { version: '3.0.0' } }]
     const replacement = descriptorV3(DB, '3.0.0', { resources: [text('size')] })
     expect(await refusal({ overwrites, more: { replacement } })).toBe(
-      `component ${DB}:3.0.0: signature "${SIGNATURE}": found no signature, expected it`,
+      `component ${DB}:3.0.0: signature "${SIGNATURE}": found no signature; expected it`,
     )
     const more = { replacement: signed(replacement, { key: ACME.privateKey }) }
     const scope = await verified({ overwrites, more })
@@ -215,14 +215,14 @@ describe('the content of a resource of a signed component', () => {
   }
 
   it('is refused when its digest differs from the signed digest, is excluded from the signature or has the wrong type', async () => {
-    const place = `resource note of component ${SHOP}:1.0.0: `
+    const place = `resource "note" of component "${SHOP}:1.0.0": `
     expect(await reading({ blobs: { note: 'evil' } })).toBe(
-      `${place}found content of the digest ${blobDigest('evil').value}, expected ${blobDigest('note').value}`,
+      `${place}found content of the digest ${blobDigest('evil').value}; expected ${blobDigest('note').value}`,
     )
     const digest = { ...blobDigest(''), hashAlgorithm: 'NO-DIGEST', normalisationAlgorithm: 'EXCLUDE-FROM-SIGNATURE' }
     const excluded = signed(shop(database(), {}, [text('note', 'note', { digest })]), { key: ACME.privateKey })
     expect(await reading({ shop: excluded })).toBe(
-      `${place}found it excluded from the signature (NO-DIGEST), expected a digest`,
+      `${place}found it excluded from the signature (NO-DIGEST); expected a digest`,
     )
     const artefact = { ...blobDigest('note'), normalisationAlgorithm: 'ociArtifactDigest/v1' }
     const wrong = signed(shop(database(), {}, [text('note', 'note', { digest: artefact })]), { key: ACME.privateKey })
@@ -244,7 +244,7 @@ describe('the content of an artefact that a signed component names', () => {
     }
     expect(await reading(manifestOf({}))).toBe('note')
     await expect(reading(manifestOf({ annotations: {} }))).rejects.toThrow(
-      `resource note of component ${SHOP}:1.0.0: found content of the digest`,
+      `resource "note" of component "${SHOP}:1.0.0": found content of the digest`,
     )
   })
 })

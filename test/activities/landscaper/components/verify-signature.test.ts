@@ -94,11 +94,11 @@ describe('a signature with certificates', () => {
   })
 
   it('is refused when the key of another certificate made it', async () => {
-    expect(await problem(stranger, [signer, between], pemOf(root))).toContain('the key of its certificate has not made')
+    expect(await problem(stranger, [signer, between], pemOf(root))).toContain('the key of its certificate did not create it')
   })
 
   it('is refused without certificates, and without an authority', async () => {
-    expect(await problem(signer, [], pemOf(root))).toContain('found no certificate beside it')
+    expect(await problem(signer, [], pemOf(root))).toContain('found no certificate with it')
     expect(await problem(signer, [signer, between], 'nothing')).toContain('secret n/ca: found no certificate')
   })
 
@@ -111,12 +111,12 @@ describe('a signature with certificates', () => {
     [
       'of a time when none held',
       async () => [await make('a', between, [codeSigning], { year: YEAR + 5 }), between],
-      'did not hold at',
+      'was not valid at',
     ],
     [
       'issued by no authority',
       async () => [await make('a', signer, [codeSigning]), signer, between],
-      'is none of an authority',
+      'is not an authority',
     ],
     [
       'below one authority too many',

@@ -96,7 +96,7 @@ describe('an item whose Shoot', () => {
     expect(result).toMatchObject({ there: ['b'], failures: [], left: [] })
     expect(['a', 'b', 'c'].map(isLeft)).toEqual([false, true, false])
     expect(garden.requests.toSorted()).toEqual(['GET shoots/berry', 'GET shoots/cherry'])
-    const because = 'Shoot garden-x/berry is not there, by targetsync n/sync'
+    const because = 'Shoot "garden-x/berry" does not exist, according to TargetSync "n/sync"'
     expect(told()).toHaveLength(2)
     expect(told()[0]).toMatchObject({
       type: 'Normal',
@@ -147,7 +147,7 @@ describe('a cluster whose state is unknown', () => {
   it.each<[because: string, change: () => void, message: string]>([
     ['its project refuses', answers(() => refusal(403, 'Forbidden')), '403 Forbidden'],
     ['its project fails', answers(() => refusal(503, 'ServiceUnavailable')), '503 ServiceUnavailable'],
-    ['the credentials are refused', answers(() => refusal(401, 'Unauthorized')), 'refuses the credentials'],
+    ['the credentials are refused', answers(() => refusal(401, 'Unauthorized')), 'rejects the credentials'],
     ['the API does not exist', answers(() => ({ status: 404, body: { message: 'page not found' } })), '404 Unknown'],
     ['the resource does not exist', answers(() => refusal(404, 'NotFound')), '404 NotFound'],
     [
@@ -171,18 +171,18 @@ describe('a cluster whose state is unknown', () => {
     const activities = removedClusterActivities(deps, 100)
     const input = { by, subject, jobID: 'job', items: [item('a', 'berry')] }
     const { failures } = await activities.releaseItemsOfRemovedClusters(input)
-    expect(failures[0]?.message).toContain('found no answer in time')
+    expect(failures[0]?.message).toContain('no answer in time')
     expect(isLeft('a')).toBe(true)
   })
 
   it.each<[what: string, change: () => void, told: string]>([
-    ['no TargetSync', () => own.objects.delete(`${SYNCS}/sync`), 'namespace n: found no TargetSync, expected one'],
-    ['several', () => putSync('other', 'x'), 'namespace n: found more than one TargetSync, expected one'],
-    ['no Secret', () => own.objects.delete(`${SECRETS}/access`), 'secret n/access is not there'],
+    ['no TargetSync', () => own.objects.delete(`${SYNCS}/sync`), 'namespace n: found no TargetSync; expected one'],
+    ['several', () => putSync('other', 'x'), 'namespace n: found more than one TargetSync; expected one'],
+    ['no Secret', () => own.objects.delete(`${SECRETS}/access`), 'Secret "n/access" does not exist'],
     [
       'a way out of the project',
       () => putSync('sync', '../x'),
-      'targetsync n/sync: spec.sourceNamespace is no name of a namespace',
+      'TargetSync "n/sync": spec.sourceNamespace: not a valid namespace name',
     ],
     [
       'the refusal of its own server',

@@ -135,10 +135,10 @@ describe('loading imports', () => {
       type: 'ImportNotFound',
       nonRetryable: true,
       message: [
-        'spec.imports.data[0] "size": found no DataObject n/size',
-        'spec.imports.data[1] "key": found no key b in Secret n/s',
-        'spec.imports.targets[0] "stages": found no Target n/dev',
-        'spec.imports.targets[0] "stages": found no Target n/prod',
+        'spec.imports.data[0] "size": DataObject "n/size" does not exist; create it',
+        'spec.imports.data[1] "key": Secret "n/s" has no key "b"; add it',
+        'spec.imports.targets[0] "stages": Target "n/dev" does not exist; create it',
+        'spec.imports.targets[0] "stages": Target "n/prod" does not exist; create it',
       ].join('; '),
     })
   })
@@ -184,7 +184,7 @@ describe('an entry of a Secret', () => {
     )
     expect(error).toMatchObject({ type: 'ERR_CONFIGURATION_PROBLEM', nonRetryable: true })
     const { message } = error as Error
-    expect(message).toMatch(/^spec\.imports\.data\[0\] "a": Secret n\/s: /)
+    expect(message).toMatch(/^spec\.imports\.data\[0\] "a": Secret "n\/s": /)
     expect(message).not.toContain(CANARY)
     expect(message.length).toBeLessThan(300)
   })
@@ -207,7 +207,7 @@ describe('an entry of a ConfigMap', () => {
     expect(await imported({ name: 'c', key: 'a' })).toBe(1)
     expect(await imported({ name: 'c', key: 'b' })).toEqual({ x: [2, 'ü'] })
     expect(await imported({ name: 'c' })).toEqual({ a: 1, b: { x: [2, 'ü'] }, c: [3] })
-    await expect(imported({ name: 'c', key: 'd' })).rejects.toThrow('found no key d in ConfigMap n/c')
+    await expect(imported({ name: 'c', key: 'd' })).rejects.toThrow('ConfigMap "n/c" has no key "d"; add it')
   })
 
   it('changes the hash of the imports when it is in binaryData, too', async () => {
@@ -262,23 +262,23 @@ describe('the sources of imports of a root', () => {
 describe('an import that is malformed', () => {
   const expectRejection = (imports: Imports, ...messages: readonly string[]) => {
     expect(() => sources(imports)).toThrow(
-      expect.objectContaining({ type: 'ERR_CONFIGURATION_PROBLEM', nonRetryable: true, message: messages.join('; ') }),
+      expect.objectContaining({ type: 'ERR_CONFIGURATION_PROBLEM', nonRetryable: true, message: messages.join(' | ') }),
     )
   }
   const place = 'spec.imports.targets[0] "a": '
   const exactlyOne = 'expected exactly one of target, targets, targetListRef, targetMap, targetMapRef'
 
   it.each<[Partial<TargetImport>, string]>([
-    [{}, `${place}found no source, ${exactlyOne}`],
-    [{ target: 'x', targets: [] }, `${place}found target and targets, ${exactlyOne}`],
-    [{ targetListRef: 'x' }, `${place}found targetListRef, which is for sub-installations; expected targets`],
-    [{ targetMapRef: 'x' }, `${place}found targetMapRef, which is for sub-installations; expected targetMap`],
-    [{ target: '' }, `${place}found no source, ${exactlyOne}`],
-    [{ targets: ['x', ''] }, `${place}targets[1]: found nothing, expected the name of an object`],
-    [{ targetMap: { k: '#..' } }, `${place}targetMap.k: found "#..", expected the name of an object`],
+    [{}, `${place}found no source; ${exactlyOne}`],
+    [{ target: 'x', targets: [] }, `${place}found target and targets; ${exactlyOne}`],
+    [{ targetListRef: 'x' }, `${place}found targetListRef, which only sub-installations may use; expected targets`],
+    [{ targetMapRef: 'x' }, `${place}found targetMapRef, which only sub-installations may use; expected targetMap`],
+    [{ target: '' }, `${place}found no source; ${exactlyOne}`],
+    [{ targets: ['x', ''] }, `${place}targets[1]: found nothing; expected the name of an object`],
+    [{ targetMap: { k: '#..' } }, `${place}targetMap.k: found "#.."; expected the name of an object`],
     [
       { targetMap: { Dev: 'x' } },
-      `${place}targetMap: found key "Dev", expected at most 63 lower-case letters, digits, dots and dashes`,
+      `${place}targetMap: found key "Dev"; expected at most 63 lower-case letters, digits, dots and dashes`,
     ],
   ])('of a Target is rejected with its place and the expected value: %j', (given, message) => {
     expectRejection({ targets: [{ name: 'a', ...given }] }, message)
@@ -287,13 +287,13 @@ describe('an import that is malformed', () => {
   it('of data with two sources is rejected, also if the object was stored before the CRD rejected it', () => {
     expectRejection(
       { data: [{ name: 'a', dataRef: 'x', secretRef: { name: 's' } }] },
-      'spec.imports.data[0] "a": found dataRef and secretRef, expected exactly one of dataRef, secretRef, configMapRef',
+      'spec.imports.data[0] "a": found dataRef and secretRef; expected exactly one of dataRef, secretRef, configMapRef',
     )
   })
 
   it('is rejected if the name of its object would change the path of the API request', () => {
     for (const name of ['..', '../x', 'a/b', 'a%2fb', '.']) {
-      const message = `spec.imports.data[0] "a": secretRef.name: found "${name}", expected the name of an object`
+      const message = `spec.imports.data[0] "a": secretRef.name: found "${name}"; expected the name of an object`
       expectRejection({ data: [{ name: 'a', secretRef: { name } }] }, message)
     }
   })
@@ -307,9 +307,9 @@ describe('an import that is malformed', () => {
         ],
         targets: [{ name: 'a', target: 'x' }, { name: 'b' }],
       },
-      'spec.imports.data[0]: found no name, expected one',
-      `${place}spec.imports.data[1] "a" has the same name, expected unique names`,
-      `spec.imports.targets[1] "b": found no source, ${exactlyOne}`,
+      'spec.imports.data[0]: name is missing; add it',
+      `${place}found the name of spec.imports.data[1] "a"; expected unique names`,
+      `spec.imports.targets[1] "b": found no source; ${exactlyOne}`,
     )
   })
 })

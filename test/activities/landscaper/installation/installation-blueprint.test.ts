@@ -133,16 +133,16 @@ describe('a component with a signature', () => {
     put('secrets', 'key', { data: { 'acme.pub': Buffer.from(newKeys().publicPem).toString('base64') } })
     expect(await typeIn('one', { spec })).toEqual({ type: 'string' })
     await expect(read('two', { spec })).rejects.toMatchObject({ code: 'UntrustedContent' })
-    await expect(read('two', { spec })).rejects.toThrow('found one that the key of secret n/key has not made')
+    await expect(read('two', { spec })).rejects.toThrow('the key of Secret "n/key" did not create it')
   })
 
   it.each<[object, string]>([
-    [{}, `verificationSignatures.${SIGNATURE}: found no key, expected publicKeySecretReference`],
-    [{ [SIGNATURE]: { publicKeySecretReference: { name: 'none' } } }, 'secret n/none: it is not there'],
-    [{ [SIGNATURE]: { caCertificateSecretReference: { name: 'key', key: 'a' } } }, 'secret n/key: found no key a'],
+    [{}, `verificationSignatures.${SIGNATURE}: key is missing; add publicKeySecretReference`],
+    [{ [SIGNATURE]: { publicKeySecretReference: { name: 'none' } } }, 'Secret "n/none" does not exist'],
+    [{ [SIGNATURE]: { caCertificateSecretReference: { name: 'key', key: 'a' } } }, 'Secret "n/key": key "a" is missing'],
     [
       { [SIGNATURE]: { publicKeySecretReference: { name: 'key', namespace: 'other' } } },
-      'publicKeySecretReference: found the namespace other, expected that of the context',
+      'publicKeySecretReference: namespace: found "other"; expected the namespace of the Context',
     ],
   ])('is refused when the Context has no usable key for the signature: %j', async (verificationSignatures, message) => {
     putContext({ repositoryContext: { type: 'local' }, verificationSignatures })
@@ -155,7 +155,7 @@ describe('a component with a signature', () => {
       deps = { ...deps, landscaper: { ...deps.landscaper, components } }
     }
     set('always')
-    expect(await refusal({ componentDescriptor: of('whole') })).toContain('spec.verification: found none, expected one')
+    expect(await refusal({ componentDescriptor: of('whole') })).toContain('spec.verification: found nothing; set signatureName')
     putContext({ repositoryContext: { type: 'local' } })
     set('never')
     expect(await typeIn('one', { spec })).toEqual({ type: 'string' })
@@ -173,7 +173,7 @@ describe('a component with a signature', () => {
     expect(await readSub()).toContain('[object Object]')
     expect(await readSub('another')).toContain('no verified component of its parent refers to it')
     const alone = { spec: sub, metadata: { uid: 'alone' } }
-    await expect(read('one', alone)).rejects.toThrow(`signature "${SIGNATURE}": found no signature, expected it`)
+    await expect(read('one', alone)).rejects.toThrow(`signature "${SIGNATURE}": found no signature; expected it`)
     for (const more of [
       { verification: undefined },
       { verification: { signatureName: 'b' } },

@@ -131,9 +131,9 @@ describe('a kubeconfig that cannot be issued', () => {
       'KubeconfigNotIssued',
       'kubeconfig of service account apps/nobody by target one: POST',
     ],
-    [{ ...account, namespace: '../x' }, 'KubeconfigNotIssued', 'namespace is no name of an object; expected one'],
+    [{ ...account, namespace: '../x' }, 'KubeconfigNotIssued', 'namespace: not an object name; expected lower-case letters, digits, dots and dashes'],
     [{ ...shoot, name: 'cherry' }, 'KubeconfigNotIssued', 'kubeconfig of Shoot garden-x/cherry by target one: POST'],
-    [{ ...account, target: 'none' }, 'NoTargetFound', 'target n/none is not there'],
+    [{ ...account, target: 'none' }, 'NoTargetFound', 'Target "n/none" does not exist; create it'],
   ])('fails the job, %#', async (ask, type, message) => {
     expect(await failed(ask)).toMatchObject({
       type,
@@ -146,7 +146,7 @@ describe('a kubeconfig that cannot be issued', () => {
     const token = 'a'.repeat(64 * 1024 + 1)
     theirs.intercept = () => ({ status: 201, body: { status: { token, expirationTimestamp: EXPIRES } } })
     const { message } = await failed(account)
-    expect(message).toContain('found a token of 65537 bytes, expected at most 65536')
+    expect(message).toContain('found a token of 65537 bytes; expected at most 65536')
     theirs.intercept = () => ({
       status: 201,
       body: { status: { token: token.slice(1), expirationTimestamp: EXPIRES } },

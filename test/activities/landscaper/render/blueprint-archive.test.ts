@@ -72,16 +72,16 @@ describe('the archive of a blueprint', () => {
   it.each<[string, Buffer, string]>([
     ['a path that goes up', entry('../evil', 'x'), '"../evil": found a path that leaves the blueprint'],
     ['a path that goes up inside', entry('a/../../evil', 'x'), 'found a path that leaves the blueprint'],
-    ['a symbolic link', entry('link', '', '2'), '"link": found an entry of type 2, expected a file or a directory'],
+    ['a symbolic link', entry('link', '', '2'), '"link": found an entry of type 2; expected a file or a directory'],
     ['a hard link', entry('link', '', '1'), '"link": found an entry of type 1'],
     ['a device', entry('null', '', '3'), '"null": found an entry of type 3'],
-    ['a missing end', entry('a', 'x', '0', 5000), '"a": found its end missing, expected a whole archive'],
+    ['a missing end', entry('a', 'x', '0', 5000), '"a": found its end missing; expected a whole archive'],
     ['a negative size', entry('a', '', '0', -1), '"a": found its end missing'],
     ['many levels', entry('a/'.repeat(48) + 'b', 'x'), 'none'],
     [
       'contents other than a tar archive',
       Buffer.alloc(2048, 'x'),
-      'found something else, expected a tar archive, gzipped or not',
+      'found something else; expected a tar archive, gzipped or not',
     ],
     [
       'truncated gzip data',
@@ -95,12 +95,12 @@ describe('the archive of a blueprint', () => {
   it('that unpacks to too many bytes or too many files is refused', async () => {
     const bomb = gzipSync(Buffer.alloc(400 * 1024 * 1024))
     expect(bomb.length).toBeLessThan(1024 * 1024)
-    expect(problemOf(bomb)).toBe('found more than 16777216 bytes when unpacked, expected fewer')
+    expect(problemOf(bomb)).toBe('found more than 16777216 bytes when unpacked; expected fewer')
     await expect(data.archive(bomb)).rejects.toThrow('found more than 16777216 bytes when unpacked')
     expect(problemOf(entry('a', 'x'.repeat(9 * 1024 * 1024)))).toBe(
-      'found more than 8388608 bytes in its files, expected fewer',
+      'found more than 8388608 bytes in its files; expected fewer',
     )
     const many = Buffer.concat(Array.from({ length: 5001 }, (_, index) => entry(`f${index}`)))
-    expect(problemOf(many)).toBe('found more than 5000 files, expected fewer')
+    expect(problemOf(many)).toBe('found more than 5000 files; expected fewer')
   })
 })

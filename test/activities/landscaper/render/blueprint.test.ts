@@ -95,27 +95,27 @@ exportExecutions:
 
 describe('a blueprint that cannot be read', () => {
   it.each([
-    ['nothing', undefined, 'spec.blueprint: found nothing, expected inline or ref'],
-    ['neither inline nor ref', {}, 'spec.blueprint.inline: found nothing, expected a map'],
+    ['nothing', undefined, 'spec.blueprint: found nothing; expected inline or ref'],
+    ['neither inline nor ref', {}, 'spec.blueprint.inline: found nothing; expected a map'],
     [
       'no files',
       { inline: {} },
-      'spec.blueprint.inline.filesystem: found nothing, expected a map of files and directories',
+      'spec.blueprint.inline.filesystem: found nothing; expected a map of files and directories',
     ],
     [
       'no definition',
       { inline: { filesystem: { 'other.yaml': '' } } },
-      'spec.blueprint.inline.filesystem: found other.yaml, expected a file blueprint.yaml',
+      'spec.blueprint.inline.filesystem: "blueprint.yaml" is missing (found: other.yaml); add it',
     ],
     [
       'a number as a file',
       { inline: { filesystem: { data: { port: 80 } } } },
-      'spec.blueprint.inline.filesystem, file data/port: found a number, expected text (a file) or a map (a directory)',
+      'spec.blueprint.inline.filesystem, file data/port: found a number; expected text (a file) or a map (a directory)',
     ],
     [
       'a path that leaves the blueprint',
       { inline: { filesystem: { '../../etc/passwd': 'x' } } },
-      'spec.blueprint.inline.filesystem, file ../../etc/passwd: found a path that leaves the blueprint, expected a name of a file',
+      'spec.blueprint.inline.filesystem, file ../../etc/passwd: found a path that leaves the blueprint; expected a name of a file',
     ],
     [
       'files that are not YAML',
@@ -125,30 +125,30 @@ describe('a blueprint that cannot be read', () => {
     [
       'a definition that is not YAML',
       inline('kind: Blueprint\nexports: a: b'),
-      'blueprint.yaml, line 2, column 10: nested mappings are not allowed in compact mappings; expected YAML',
+      'blueprint.yaml, line 2, column 10: not valid YAML: nested mappings are not allowed in compact mappings',
     ],
-    ['a definition that is a list', inline('- a'), 'blueprint.yaml, line 1: found a list, expected a map'],
+    ['a definition that is a list', inline('- a'), 'blueprint.yaml, line 1: found a list; expected a map'],
     [
       'a key that is one letter off',
       inline('kind: Blueprint\ndeployExecution: []'),
-      'blueprint.yaml, line 2, deployExecution: is not known; did you mean deployExecutions?',
+      'blueprint.yaml, line 2, deployExecution: unknown field; did you mean "deployExecutions"?',
     ],
-    ['another kind', inline('kind: Secret'), 'blueprint.yaml, line 1, kind: found Secret, expected Blueprint'],
+    ['another kind', inline('kind: Secret'), 'blueprint.yaml, line 1, kind: found "Secret"; expected "Blueprint"'],
     [
       'several problems at once',
       inline(
         'exports: { a: b }\ndeployExecutions:\n  - name: default\n    type: GoTemplate\n  - type: 7\n    file: a\n',
       ),
-      'blueprint.yaml, line 3, deployExecutions[0]: found neither file nor template, expected one of them; ' +
-        'blueprint.yaml, line 5, deployExecutions[1].type: found a number, expected text; ' +
-        'blueprint.yaml, line 1, exports: found a map, expected a list',
+      'blueprint.yaml, line 3, deployExecutions[0]: file and template are missing; set one of them | ' +
+        'blueprint.yaml, line 5, deployExecutions[1].type: found a number; expected text | ' +
+        'blueprint.yaml, line 1, exports: found a map; expected a list',
     ],
     [
       'exports without their type',
       inline('exports: [{ name: a }, { name: a, type: target }]'),
-      'blueprint.yaml, line 1, exports[0]: found no schema, expected one for a data export; ' +
-        'blueprint.yaml, line 1, exports[1]: found no targetType, expected one for a target; ' +
-        'blueprint.yaml, line 1, exports[1].name: found a twice, expected unique names',
+      'blueprint.yaml, line 1, exports[0]: schema is missing; add it for an export of type "data" | ' +
+        'blueprint.yaml, line 1, exports[1]: targetType is missing; add it for an export of type "target" | ' +
+        'blueprint.yaml, line 1, exports[1].name: found "a" twice; expected unique names',
     ],
     [
       'imports without their type',
@@ -156,25 +156,25 @@ describe('a blueprint that cannot be read', () => {
         'imports:\n- { name: a }\n- { type: target }\n- { name: a, type: secret }\n- { name: b, type: targetMap, targetType: 5 }\n' +
           '- { name: c, schema: {}, required: false, default: 5 }\n- { name: d, schema: {}, required: false, default: {} }\n',
       ),
-      'blueprint.yaml, line 2, imports[0]: found neither type nor schema nor targetType, expected one of them; ' +
-        'blueprint.yaml, line 3, imports[1]: found no name, expected one; ' +
-        'blueprint.yaml, line 3, imports[1]: found no targetType, expected one for a target; ' +
-        'blueprint.yaml, line 4, imports[2].name: found a, which is imports[0] too, expected unique names; ' +
-        'blueprint.yaml, line 4, imports[2].type: found secret, expected data, target, targetList or targetMap; ' +
-        'blueprint.yaml, line 5, imports[3].targetType: found a number, expected text; ' +
-        'blueprint.yaml, line 6, imports[4].default: found a number, expected a map; ' +
-        'blueprint.yaml, line 7, imports[5].default: found no value, expected default.value',
+      'blueprint.yaml, line 2, imports[0]: type, schema and targetType are missing; set one of them | ' +
+        'blueprint.yaml, line 3, imports[1]: name is missing; add it | ' +
+        'blueprint.yaml, line 3, imports[1]: targetType is missing; add it for an import of type "target" | ' +
+        'blueprint.yaml, line 4, imports[2].name: found "a", as in imports[0]; expected unique names | ' +
+        'blueprint.yaml, line 4, imports[2].type: found "secret"; expected "data", "target", "targetList" or "targetMap" | ' +
+        'blueprint.yaml, line 5, imports[3].targetType: found a number; expected text | ' +
+        'blueprint.yaml, line 6, imports[4].default: found a number; expected a map | ' +
+        'blueprint.yaml, line 7, imports[5].default: value is missing; add default.value',
     ],
     [
       'conditional imports below a required one, and one name in two places',
       inline('imports:\n- name: a\n  schema: {}\n  imports:\n  - { name: a, schema: {} }\n'),
-      'blueprint.yaml, line 5, imports[0].imports[0].name: found a, which is imports[0] too, expected unique names; ' +
-        'blueprint.yaml, line 5, imports[0].imports: found conditional imports below a required import, expected required: false',
+      'blueprint.yaml, line 5, imports[0].imports[0].name: found "a", as in imports[0]; expected unique names | ' +
+        'blueprint.yaml, line 5, imports[0].imports: found conditional imports of a required import; set required: false',
     ],
     [
       'a reference without a component',
       { ref: { resourceName: 'blueprint' } },
-      'spec.blueprint.ref: found no spec.componentDescriptor that the resource could be of, expected one',
+      'spec.blueprint.ref: spec.componentDescriptor is missing; set it to the component that has the resource',
     ],
   ])('is refused with the place and the cause: %s', async (_, spec, message) => {
     expect(await errorOf(spec)).toEqual({ code: 'ERR_CONFIGURATION_PROBLEM', message })

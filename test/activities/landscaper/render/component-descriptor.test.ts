@@ -59,36 +59,36 @@ describe('a component descriptor', () => {
   })
 
   it.each<[string, unknown, string]>([
-    ['text', 'shop', 'inline: found a string, expected a map'],
+    ['text', 'shop', 'inline: found a string; expected a map'],
     [
       'nothing',
       null,
-      'inline: found no schema version, expected meta.schemaVersion v2 or apiVersion ocm.software/v3alpha1',
+      'inline: found no schema version; expected meta.schemaVersion v2 or apiVersion ocm.software/v3alpha1',
     ],
     [
       'another schema',
       { meta: { schemaVersion: 'v9' } },
-      'inline: found schema version "v9", expected meta.schemaVersion v2 or apiVersion ocm.software/v3alpha1',
+      'inline: found schema version "v9"; expected meta.schemaVersion v2 or apiVersion ocm.software/v3alpha1',
     ],
     [
       'no names',
       { meta: { schemaVersion: 'v2' }, component: { resources: [{ name: 'a' }] } },
-      'inline.component.resources[0]: found no type, expected one; inline.component: found no name, expected one; inline.component: found no version',
+      'inline.component.resources[0]: type is missing; add it | inline.component: name is missing; add it | inline.component: version is missing; add it',
     ],
     [
       'lists that are none',
       { ...v3, spec: { resources: {}, references: [1] } },
-      'inline.spec.resources: found a map, expected a list; inline.spec.references[0]: found a number, expected a map',
+      'inline.spec.resources: found a map; expected a list | inline.spec.references[0]: found a number; expected a map',
     ],
     [
       'parts of both schemas, of which a signature covers one',
       { ...v3, component: v2['component'] },
-      'inline.component: found it in a descriptor of the schema ocm.software/v3alpha1, expected metadata and spec alone',
+      'inline.component: found it in a descriptor of the schema ocm.software/v3alpha1; expected metadata and spec alone',
     ],
     [
       'two of one identity',
       descriptorV2(NAME, '1', { resources: [blob('a', 'x'), blob('a', 'x')] }),
-      'inline.component.resources[1]: found "a" a second time, expected another name, version or extraIdentity',
+      'inline.component.resources[1]: found "a" a second time; expected another name, version or extraIdentity',
     ],
   ])('with %s is refused with the place', (_, document, message) => {
     expect(problemsOf(document)).toContain(message)
@@ -97,7 +97,7 @@ describe('a component descriptor', () => {
   it('with very many entries is refused', () => {
     const resources = Array.from({ length: 5001 }, (_, index) => blob(`r${index}`, 'x'))
     expect(problemsOf(descriptorV3(NAME, '1', { resources }))).toBe(
-      'inline.spec.resources: found 5001 entries, expected at most 5000',
+      'inline.spec.resources: found 5001 entries; expected at most 5000',
     )
   })
 })

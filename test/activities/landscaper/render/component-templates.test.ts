@@ -108,7 +108,7 @@ describe('a blueprint of a component', () => {
     expect((await read()).files).toEqual({ 'blueprint.yaml': '{}', 'store.jks': { base64: '//4=' } })
     stage.write({ 'repo/blobs/binary/blueprint.yaml': bytes })
     expect((await rejection(read())).message).toBe(
-      'spec.blueprint.ref, resource binary, blueprint.yaml: found 2 bytes that are not UTF-8, expected text',
+      'spec.blueprint.ref, resource "binary", blueprint.yaml: found 2 bytes that are not UTF-8; expected text',
     )
   })
 
@@ -119,7 +119,7 @@ describe('a blueprint of a component', () => {
     ],
     [
       'text',
-      `spec.blueprint.ref.resourceName: resource text of component ${SHOP}:1.0.0: found type text, expected landscaper.gardener.cloud/blueprint`,
+      `spec.blueprint.ref.resourceName: resource "text" of component "${SHOP}:1.0.0": type: found "text"; expected "landscaper.gardener.cloud/blueprint"`,
     ],
   ])('cannot be read from the resource %s', async (resourceName, message) => {
     expect((await rejection(readBlueprint(data, { ref: { resourceName } }, await scopeOf()))).message).toBe(message)
@@ -138,7 +138,7 @@ describe('a Go template', () => {
     ['getResourceKey "cd://resources"', 'expected cd://componentReferences/NAME/resources/NAME'],
     [
       'getResourceContent "cd://resources/folder"',
-      `getResourceContent: resource folder of component ${SHOP}:1.0.0: found a folder, expected a file`,
+      `getResourceContent: resource "folder" of component "${SHOP}:1.0.0": found a folder; expected a file`,
     ],
   ])('fails with the cause for %s', async (action, message) => {
     expect(await failure(action)).toContain(message)
@@ -146,7 +146,7 @@ describe('a Go template', () => {
 
   it('may not request another schema version of components than v2 and v3alpha1', async () => {
     expect(await failure('.cd', { annotations: { ocmSchemaVersion: 'v9' } })).toBe(
-      'blueprint.yaml, annotations.ocmSchemaVersion: found "v9", expected v2 or ocm.software/v3alpha1',
+      'blueprint.yaml, annotations.ocmSchemaVersion: found "v9"; expected v2 or ocm.software/v3alpha1',
     )
   })
 
@@ -155,7 +155,7 @@ describe('a Go template', () => {
       'exports: { it: {{ range $i := until 60 }}{{ getResourceContent (printf "cd://resources/t%d" $i) }}{{ end }} }'
     const resources = Array.from({ length: 60 }, (_, index) => blob(`t${index}`, 'text', 'text'))
     expect((await rejection(rendered(all, {}, withResources(...resources)))).message).toContain(
-      'found more than 50 resources of which it asks for the content, expected fewer',
+      'found more than 50 requests for contents of resources; expected fewer',
     )
   })
 })
@@ -163,22 +163,22 @@ describe('a Go template', () => {
 describe('a schema', () => {
   const check = async (schema: unknown, given: unknown) => {
     const sources = { localTypes: { port: { type: 'number' } }, files: {}, component: await scopeOf() }
-    return await findViolations(engine, sources, [{ what: 'import a', schema, value: given }])
+    return await findViolations(engine, sources, [{ what: 'import "a"', schema, value: given }])
   }
   const PORT = { $ref: 'cd://componentReferences/database/resources/port' }
 
   it('may refer to schemas in components, which may refer to further schemas', async () => {
     expect(await check(PORT, { port: 1 })).toEqual([])
-    expect(await check(PORT, { port: 'x' })).toEqual(['import a: at /port: type: must be number, found a string'])
+    expect(await check(PORT, { port: 'x' })).toEqual(['import "a": at /port: must be number, found a string'])
     expect(await check({ $ref: `${PORT.$ref}#/properties/port` }, 'x')).toHaveLength(1)
   })
 
   it.each([
     [
       'cd://resources/none',
-      'the schema refers to cd://resources/none: cd://resources/none: component example.com/shop:1.0.0 has no resource none',
+      'the schema refers to "cd://resources/none": cd://resources/none: component example.com/shop:1.0.0 has no resource none',
     ],
-    ['cd://resources/folder', 'the schema refers to cd://resources/folder: found a folder, expected a file'],
+    ['cd://resources/folder', 'the schema refers to "cd://resources/folder": found a folder; expected a file'],
     ['cd://x', 'expected cd://componentReferences/NAME/resources/NAME, or cd://resources/NAME'],
   ])('that refers to %s is refused with the cause', async (uri, message) => {
     expect((await rejection(check({ $ref: uri }, 1))).message).toContain(message)
@@ -186,7 +186,7 @@ describe('a schema', () => {
 
   it('of a component has no local types', async () => {
     expect(await check({ $ref: 'cd://componentReferences/database/resources/odd' }, 1)).toEqual([
-      `import a: the schema is invalid: local://port: found in a schema of component ${DB}:2.0.0, which has neither; expected cd://`,
+      `import "a": the schema is invalid: local://port: not available to a schema of component "${DB}:2.0.0"; use cd://`,
     ])
   })
 })
@@ -222,14 +222,14 @@ describe('a sub-installation', () => {
       'cd://componentReferences/none/resources/a',
       'component example.com/shop:1.0.0 has no component reference none; it has database',
     ],
-    ['cd://componentReferences/database', 'leads to a component, expected resources/NAME at the end'],
+    ['cd://componentReferences/database', 'leads to a component; expected resources/NAME at the end'],
   ])('with the blueprint %s is refused', async (ref, message) => {
     expect((await rejection(render({ ref }, await scopeOf()))).message).toContain(message)
   })
 
   it('with a blueprint reference is refused when its parent has no component', async () => {
     expect((await rejection(render({ ref: 'cd://resources/a' }))).message).toBe(
-      'subinstallations[0]: blueprint.ref: found no spec.componentDescriptor in the installation that the resource could be of, expected one',
+      'subinstallations[0]: blueprint.ref: the installation has no spec.componentDescriptor; set it to the component that has the resource',
     )
   })
 })

@@ -31,26 +31,26 @@ describe('the decoder of rendered deploy items', () => {
     }
     expect(decode({ deployItems: [item, 'canary'] }).problems).toEqual(
       [
-        'deployItems[0].labels.a: found a number, expected text',
-        'deployItems[0].dependsOn: found a string, expected a list',
-        'deployItems[0].updateOnChangeOnly: found a string, expected true or false',
-        'deployItems[0].name: found a number, expected text',
-        'deployItems[0].config: found a string, expected a map',
-        'deployItems[1]: found a string, expected a map',
+        'deployItems[0].labels.a: found a number; expected text',
+        'deployItems[0].dependsOn: found a string; expected a list',
+        'deployItems[0].updateOnChangeOnly: found a string; expected true or false',
+        'deployItems[0].name: found a number; expected text',
+        'deployItems[0].config: found a string; expected a map',
+        'deployItems[1]: found a string; expected a map',
       ].sort(byText),
     )
   })
 
   it.each([
-    [{ import: 'nothing' }, 'found no target import nothing'],
-    [{ import: 'toString' }, 'found no target import toString'],
-    [{ import: 'clusters' }, 'found no index, expected one for the target list clusters'],
-    [{ import: 'clusters', index: 2 }, 'found no element 2 in the target list clusters'],
-    [{ import: 'regions', index: 0 }, 'found no key, expected one for the target map regions'],
-    [{ import: 'regions', key: 'us' }, 'found no us in the target map regions'],
-    [{ import: 'elsewhere' }, 'found a target in namespace kube-system, expected one in demo'],
-    [{ name: 'a', namespace: 'kube-system' }, 'found a target in namespace kube-system, expected one in demo'],
-    [{}, 'found neither import nor name'],
+    [{ import: 'nothing' }, 'no target import "nothing"; expected one of cluster, clusters, regions, elsewhere'],
+    [{ import: 'toString' }, 'no target import "toString"; expected one of cluster, clusters, regions, elsewhere'],
+    [{ import: 'clusters' }, 'index is missing; add it, because import "clusters" is a target list'],
+    [{ import: 'clusters', index: 2 }, 'index: found 2; expected less than 2, the length of target list "clusters"'],
+    [{ import: 'regions', index: 0 }, 'key is missing; add it, because import "regions" is a target map'],
+    [{ import: 'regions', key: 'us' }, 'no key "us" in target map "regions"; expected one of eu'],
+    [{ import: 'elsewhere' }, 'found a target in namespace "kube-system"; expected namespace "demo"'],
+    [{ name: 'a', namespace: 'kube-system' }, 'found a target in namespace "kube-system"; expected namespace "demo"'],
+    [{}, 'import and name are missing; set one of them'],
   ])('refuses the target reference %j', (reference, problem) => {
     expect(decode({ deployItems: [{ name: 'a', target: reference }] }).problems).toEqual([
       `deployItems[0].target: ${problem}`,
@@ -74,18 +74,18 @@ describe('the check of deploy items', () => {
       { ...item('d'), timeout: '-5m' },
     ]
     expect(checkDeployItems(items)).toEqual([
-      'deploy item a: the name occurs twice, expected unique names',
-      'deploy item a: depends on ghost, but there is no item of that name',
-      'deploy item 3: found no name, expected one',
-      'deploy item b: type: found nothing; expected the type, which selects the deployer',
-      'deploy item b: found no config; expected a map',
-      'deploy item b: timeout: found no duration; expected one such as 10m or none',
-      'deploy item Ä b: name: found other characters; expected lower-case letters and digits, with dashes and dots between them',
-      'deploy item Ä b: labels.a b: found no key of a label; expected a name such as tier or example.org/tier',
-      'deploy item Ä b: labels.tier: found no value of a label; expected at most 63 letters, digits, dots, dashes and underscores',
-      `deploy item ${'c'.repeat(80)}...: name: found 90 characters; expected at most 63`,
-      `deploy item ${'c'.repeat(80)}...: config.apiVersion: found nothing; expected the text that tells the configuration's form`,
-      'deploy item d: timeout: found no duration; expected one such as 10m or none',
+      'deploy item "a": found the name twice; expected unique names',
+      `deploy item "a": dependsOn: no item "ghost"; expected names of a, b, Ä b, ${'c'.repeat(80)}..., d`,
+      'deploy item 3: name is missing; add it',
+      'deploy item "b": type: found nothing; expected the type, which selects the deployer',
+      'deploy item "b": config: found nothing; expected a map with apiVersion and kind',
+      'deploy item "b": timeout: found an invalid duration; expected a duration such as 10m, or none',
+      'deploy item "Ä b": name: found invalid characters; expected lower-case letters and digits, with dashes and dots between them',
+      'deploy item "Ä b": labels.a b: found an invalid label key; expected a name such as tier or example.org/tier',
+      'deploy item "Ä b": labels.tier: found an invalid label value; expected at most 63 letters, digits, dots, dashes and underscores',
+      `deploy item "${'c'.repeat(80)}...": name: found 90 characters; expected at most 63`,
+      `deploy item "${'c'.repeat(80)}...": config.apiVersion: found nothing; expected the API version of the deployer's configuration`,
+      'deploy item "d": timeout: found an invalid duration; expected a duration such as 10m, or none',
     ])
   })
 })

@@ -28,7 +28,7 @@ export function bindings(imports: Record<string, unknown>): DeployBindings {
 
 export async function rejection(rendered: Promise<unknown>): Promise<BlueprintError> {
   const outcome = await rendered.then(
-    () => new Error('found a rendered document, expected a failure'),
+    () => new Error('found a rendered document; expected a failure'),
     (error: unknown) => error,
   )
   return outcome as BlueprintError

@@ -24,18 +24,18 @@ describe('the deploy executions of a blueprint', () => {
     expect(failure).toMatchObject({
       code: 'ERR_CONFIGURATION_PROBLEM',
       message:
-        'deploy item a: the name occurs twice, expected unique names; ' +
-        'deploy item a: depends on ghost, but there is no item of that name',
+        'deploy item "a": found the name twice; expected unique names | ' +
+        'deploy item "a": dependsOn: no item "ghost"; expected names of a',
     })
   })
 
   it.each([
     [{ template: 'deployItems: none' }, 'template "deployExecutions[1]": deployItems: found a string'],
     [{ template: '{{ .nothing.at.all }}' }, 'template: deployExecutions[1]:1:'],
-    [{ template: 'a: b: c' }, 'template "deployExecutions[1]": what it rendered is not YAML'],
-    [{ type: 'Jsonnet', template: 'x' }, 'template "deployExecutions[1]": found type Jsonnet'],
-    [{ file: 'nope.yaml' }, 'template "deployExecutions[1]": found no file nope.yaml'],
-    [{ template: { a: 1 } }, 'template "deployExecutions[1]": found a map, expected text for a GoTemplate'],
+    [{ template: 'a: b: c' }, 'template "deployExecutions[1]": the output is not valid YAML'],
+    [{ type: 'Jsonnet', template: 'x' }, 'template "deployExecutions[1]": type: found "Jsonnet"'],
+    [{ file: 'nope.yaml' }, 'template "deployExecutions[1]": file: no file "nope.yaml" in the blueprint'],
+    [{ template: { a: 1 } }, 'template "deployExecutions[1]": template: found a map; expected text'],
   ])('without a name are named by their position in the blueprint: %o', async (executor, message) => {
     const unnamed = { name: '', place: 'deployExecutions[1]' }
     const { message: found } = await failureOf({ template: '# none' }, { ...executor, ...unnamed })
@@ -129,7 +129,7 @@ describe('the message of an execution that failed', () => {
       'deployItems:\n- name: a\n  type: mock\n  token: {{ .imports.password }}: {{ .imports.password | b64enc }}\n  config: {}'
     const failure = await failureOf({ template }, { template: '' }, secret)
     expect(failure.message.split('\n').slice(0, -1)).toEqual([
-      'template "exec-0": what it rendered is not YAML: line 4, column 10: block as implicit key',
+      'template "exec-0": the output is not valid YAML: line 4, column 10: block as implicit key',
       '  1 | deployItems:',
       '  2 | - name: a',
       '  3 |   type: mock',
@@ -142,7 +142,7 @@ describe('the message of an execution that failed', () => {
     const template = items('a', 'timeout: {{ .imports.timeout }}{{ .imports.password }}')
     const failure = await failureOf({ template }, { template: '' }, secret)
     expect(failure.message.split('\n').slice(0, -1)).toEqual([
-      'template "exec-0": rendered "no value" in line 5, expected values',
+      'template "exec-0": rendered "no value" in line 5; use only fields that have a value, or set a default',
       '  1 | deployItems:',
       '  2 | - name: a',
       '  3 |   type: mock',
@@ -172,7 +172,7 @@ describe('the message of an execution that failed', () => {
   it('reports a Spiff template that renders too many levels', async () => {
     const template = `a: ${'['.repeat(300)}${']'.repeat(300)}`
     const failure = await failureOf({ type: 'Spiff', template })
-    expect(failure.message).toBe('template "exec-0": rendered more than 200 levels, expected fewer')
+    expect(failure.message).toBe('template "exec-0": rendered more than 200 levels; expected fewer')
   })
 
   it('reports a template that exceeds its time limit', async () => {
@@ -232,7 +232,7 @@ describe('the export executions of a blueprint', () => {
   })
 
   it.each([
-    ['exports: [a]', 'ERR_CONFIGURATION_PROBLEM', 'template "exec-0": exports: found a list, expected a map'],
+    ['exports: [a]', 'ERR_CONFIGURATION_PROBLEM', 'template "exec-0": exports: found a list; expected a map'],
     ['exports: { a: {{ .values.deployitems.none }} }', 'TemplatingFailed', 'rendered "no value" in line 1'],
   ])('fail on %s', async (template, code, message) => {
     const failure = await rejection(renderExports(engine, exportsOf(template), bound))
@@ -268,7 +268,7 @@ describe('the state of an execution', () => {
     const [one = { name: '', type: '' }] = blueprintOf({ template: go }).deployExecutions
     const blueprint = { ...blueprintOf(), deployExecutions: [one, one, { ...one, name: 'other' }] }
     const rendered = renderDeployItems(engine, blueprint, bindings({}))
-    await expect(rendered).rejects.toThrow('deploy item item-1: the name occurs twice')
+    await expect(rendered).rejects.toThrow('deploy item "item-1": found the name twice')
     const two = await renderDeployItems(engine, { ...blueprint, deployExecutions: [one, one] }, bindings({}))
     expect(two.states).toEqual({ 'exec-0': { count: 2 } })
   })
@@ -292,7 +292,7 @@ describe('the import executions of a blueprint', () => {
       runImportExecutions(engine, importsOf({ template }), { blueprint: {}, imports: {} })
     expect(await rejection(run('errors: [too small, 7]'))).toMatchObject({
       code: 'ImportExecutionFailed',
-      message: 'import execution exec-0: too small; found a number, expected a text',
+      message: 'import execution "exec-0": too small; found a number; expected text',
     })
     const many = await rejection(run('errors: [{{ range until 1000 }}{{ repeat 1000 "x" }},{{ end }}]'))
     expect(many.message).toMatch(/x\.\.\.; and 990 more$/)
@@ -317,24 +317,24 @@ describe('the sub-installations of a blueprint', () => {
     (await rejection(render(listing(...subinstallations)))).message
 
   it('are refused with the reason when a template is invalid', async () => {
-    expect(await problemOf({ file: 'none.yaml' })).toContain('subinstallations[0]: found no file none.yaml')
-    expect(await problemOf({ blueprint: { filesystem: {} } })).toContain('subinstallations[0]: found no name')
-    expect(await problemOf(template('A_b'))).toContain('subinstallations[0]: name: found other characters')
+    expect(await problemOf({ file: 'none.yaml' })).toContain('subinstallations[0]: file: no file "none.yaml"')
+    expect(await problemOf({ blueprint: { filesystem: {} } })).toContain('subinstallations[0]: name is missing')
+    expect(await problemOf(template('A_b'))).toContain('subinstallations[0]: name: found invalid characters')
     expect(await problemOf(template('a'.repeat(53)))).toContain('expected at most 52')
-    expect(await problemOf({ name: 'a' })).toContain('found neither ref nor filesystem')
-    expect(await problemOf(template('a'), template('a'))).toContain('sub-installation a: the name occurs twice')
-    expect(await problemOf(template('a', { kind: 'Blueprint' }))).toContain('kind: found Blueprint')
+    expect(await problemOf({ name: 'a' })).toContain('ref and filesystem are missing')
+    expect(await problemOf(template('a'), template('a'))).toContain('sub-installation "a": found the name twice')
+    expect(await problemOf(template('a', { kind: 'Blueprint' }))).toContain('kind: found "Blueprint"')
     const secret = { name: 'x', secretRef: { name: 's' } }
-    expect(await problemOf(template('a', { imports: { data: [secret] } }))).toContain('is for root installations')
+    expect(await problemOf(template('a', { imports: { data: [secret] } }))).toContain('only root installations may import it')
   })
 
   it('import only objects of the parent, of siblings or of the global scope', async () => {
     const wants = (imports: object) => problemOf(template('a', { imports }))
     expect(await wants({ data: [{ name: 'x', dataRef: 'y' }] })).toBe(
-      'sub-installation a: import x wants data y, which neither the parent imports nor a sibling exports',
+      'sub-installation "a": import "x": no data "y" in the imports of the parent and the exports of the siblings; import it in the parent, or correct the name',
     )
-    expect(await wants({ targets: [{ name: 'x', targetListRef: 'y' }] })).toContain('wants target list y')
-    expect(await wants({ targets: [{ name: 'x', targets: ['y[0]'] }] })).toContain('wants target y[0]')
+    expect(await wants({ targets: [{ name: 'x', targetListRef: 'y' }] })).toContain('no target list "y"')
+    expect(await wants({ targets: [{ name: 'x', targets: ['y[0]'] }] })).toContain('no target "y[0]"')
     const { templates } = await render(
       listing(template('a', { imports: { data: [{ name: 'x', dataRef: '#global' }] } })),
     )
@@ -345,7 +345,7 @@ describe('the sub-installations of a blueprint', () => {
     const sub = template('a', { exports: { data: [{ name: 'x', dataRef: 'size' }] } })
     const given = blueprint({ imports: [{ name: 'size', type: 'data', schema: {} }], subinstallations: [sub] })
     const { message } = await rejection(render(given, { ...NONE, data: { size: 1 } }))
-    expect(message).toBe('sub-installation a: exports size, which the parent imports; expected another name')
+    expect(message).toBe('sub-installation "a": exports: found "size", which is also an import of the parent; use another name')
   })
 
   it('are refused with the path of their dependency cycle', async () => {
@@ -356,7 +356,7 @@ describe('the sub-installations of a blueprint', () => {
       })
     expect(await rejection(render(listing(link('a', 'y', 'x'), link('b', 'x', 'y'))))).toMatchObject({
       code: 'ERR_CYCLIC_DEPENDENCIES',
-      message: 'subinstallations: they import from each other: a -> b -> a',
+      message: 'subinstallations: they import from each other: a -> b -> a; remove one of these imports',
     })
     const twice = [link('a', '#y', 'x'), link('b', '#x', 'x')]
     expect(await rejection(render(listing(...twice)))).toMatchObject({ code: 'ERR_CONFIGURATION_PROBLEM' })

@@ -63,7 +63,7 @@ describe('lists with very many names', () => {
     expect(timed(() => checkDeployItems(items))).toEqual([])
     const exports = Array.from({ length: 2_000 }, () => '- { name: a, schema: {} }')
     const read = () => timed(() => readDefinition(`exports:\n${exports.join('\n')}`))
-    expect(read).toThrow(/found a twice, expected unique names; and 1979 more$/)
+    expect(read).toThrow(/found "a" twice; expected unique names \| and 1979 more$/)
   })
 })
 

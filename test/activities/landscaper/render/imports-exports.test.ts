@@ -76,9 +76,9 @@ describe('the imports of an installation', () => {
     const failure = await rejection(construct({ data: { host: 'a', tls: true, authority: 'b' } }))
     expect(failure.message).toBe(
       [
-        'import certificate: found no value, expected data from imports.data or importDataMappings',
-        'import chain: found no value, expected data from imports.data or importDataMappings',
-      ].join('; '),
+        'import "certificate": no value; add data to spec.imports.data or spec.importDataMappings',
+        'import "chain": no value; add data to spec.imports.data or spec.importDataMappings',
+      ].join(' | '),
     )
   })
 
@@ -90,7 +90,7 @@ describe('the imports of an installation', () => {
     expect(Object.entries(constructed.data)).toEqual(Object.entries(data))
     expect(Object.entries(constructed.bindings)).toEqual(Object.entries(data))
     const failure = await rejection(construct({}, blueprint))
-    expect(failure.message).toContain('import __proto__: found no value')
+    expect(failure.message).toContain('import "__proto__": no value')
   })
 })
 
@@ -100,7 +100,7 @@ describe('imports that do not match the blueprint', () => {
       'none at all',
       {},
       'ImportNotSatisfied',
-      'import host: found no value, expected data from imports.data or importDataMappings',
+      'import "host": no value; add data to spec.imports.data or spec.importDataMappings',
     ],
     [
       'a target for data, data for a target, one target for a list',
@@ -109,18 +109,18 @@ describe('imports that do not match the blueprint', () => {
         targets: { host: { target: target(CANARY) }, zones: { target: target(CANARY) }, tenants: { list: [] } },
       },
       'ImportNotSatisfied',
-      'import host: found a target, expected data from imports.data or importDataMappings; ' +
-        'import zones: found a target, expected a list of targets; ' +
-        'import tenants: found a list of targets, expected a map of targets',
+      'import "host": found a target; expected data from spec.imports.data or spec.importDataMappings | ' +
+        'import "zones": found a target; expected a list of targets | ' +
+        'import "tenants": found a list of targets; expected a map of targets',
     ],
     [
       'values of other types',
       { data: { host: [CANARY], port: -1, tls: CANARY, certificate: 'x' } },
       'SchemaValidationFailed',
-      'import host: type: must be string, found a list; import port: minimum: must be >= 1; ' +
-        'import tls: type: must be boolean, found a string',
+      'import "host": must be string, found a list | import "port": must be >= 1 | ' +
+        'import "tls": must be boolean, found a string',
     ],
-    ['null', { data: { host: null } }, 'SchemaValidationFailed', 'import host: type: must be string, found nothing'],
+    ['null', { data: { host: null } }, 'SchemaValidationFailed', 'import "host": must be string, found nothing'],
     [
       'targets of other types',
       {
@@ -132,9 +132,9 @@ describe('imports that do not match the blueprint', () => {
         },
       },
       'SchemaValidationFailed',
-      `import cluster: found a target of another type, expected type ${FULL_TYPE}; ` +
-        `import zones[1]: found a target of another type, expected type ${FULL_TYPE}; ` +
-        'import tenants[one]: found a target of another type, expected type kubernetes-cluster',
+      `import "cluster": found a target of another type; expected type "${FULL_TYPE}" | ` +
+        `import "zones"[1]: found a target of another type; expected type "${FULL_TYPE}" | ` +
+        'import "tenants"[one]: found a target of another type; expected type "kubernetes-cluster"',
     ],
   ])('fail with every problem: %s', async (_, given, code, message) => {
     expect(await rejection(construct(given))).toMatchObject({ code, message })
@@ -145,12 +145,12 @@ describe('imports that do not match the blueprint', () => {
     expect((await construct({}, bare)).data).toEqual({})
     expect(await rejection(construct({ data: { a: 1 } }, bare))).toMatchObject({
       code: 'SchemaValidationFailed',
-      message: 'import a: found no schema in the blueprint, expected one',
+      message: 'import "a": schema is missing in blueprint.yaml; add it',
     })
     const wrong = 'imports: [{ name: a, required: false, default: { value: 5 }, schema: { type: string } }]'
     expect(await rejection(construct({}, wrong))).toMatchObject({
       code: 'InvalidDefaultValue',
-      message: 'import a: type: must be string, found a number',
+      message: 'import "a": must be string, found a number',
     })
     expect((await construct({ data: { a: 'given' } }, wrong)).data).toEqual({ a: 'given' })
   })
@@ -203,11 +203,11 @@ describe('the exports of an installation', () => {
     await expect(finish(produced, {}, [])).rejects.toMatchObject({
       code: 'SchemaValidationFailed',
       message: [
-        'export cluster: found a target of another type, expected a target of type landscaper.gardener.cloud/mock',
-        'export url: type: must be string, found a number',
-        'export count: type: must be integer,null, found a string',
-        'export tagged: at /tags/1: type: must be string, found a number',
-      ].join('; '),
+        'export "cluster": found a target of another type; expected a target of type "landscaper.gardener.cloud/mock"',
+        'export "url": must be string, found a number',
+        'export "count": must be integer,null, found a string',
+        'export "tagged": at /tags/1: must be string, found a number',
+      ].join(' | '),
     })
   })
 
@@ -215,7 +215,8 @@ describe('the exports of an installation', () => {
     await expect(finish({ url: 'a', other: 1 }, {}, ['url', 'free', 'other'])).rejects.toMatchObject({
       code: 'ExportNotProduced',
       message:
-        'export free, other: is not defined, expected the blueprint to define and produce it, or exportDataMappings to hold it',
+        'export "free": no value; set it in an export execution of the blueprint, or in spec.exportDataMappings | ' +
+        'export "other": unknown export; define it in blueprint.yaml or spec.exportDataMappings',
     })
     expect(await finish({}, { other: 1 }, ['other'])).toEqual({ other: 1 })
   })
@@ -224,7 +225,7 @@ describe('the exports of an installation', () => {
     await expect(finish({ count: null }, { other: null }, ['count', 'other'])).rejects.toMatchObject({
       code: 'ExportNotProduced',
       message:
-        'export count: the value is null, expected a value that can be stored; export other: the value is null, expected a value that can be stored',
+        'export "count": the value is null; expected another value | export "other": the value is null; expected another value',
     })
   })
 
@@ -257,7 +258,7 @@ function target(name: string, type = FULL_TYPE): TargetObject {
 
 async function rejection(constructed: Promise<unknown>): Promise<BlueprintError> {
   const outcome = await constructed.then(
-    () => new Error('found imports, expected a failure'),
+    () => new Error('found imports; expected a failure'),
     (error: unknown) => error,
   )
   expect((outcome as Error).message).not.toContain(CANARY)

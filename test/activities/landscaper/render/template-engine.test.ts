@@ -92,7 +92,7 @@ describe('the template engine', () => {
   it('refuses renders after it was closed', async () => {
     const engine = createTemplateEngine({ threads: 1 })
     await engine.close()
-    await expect(render(engine, 'x')).rejects.toThrow('template engine: found closed, expected open')
+    await expect(render(engine, 'x')).rejects.toThrow('template engine: found closed; expected open')
   })
 
   it('fails the renders in flight when it is closed', async () => {

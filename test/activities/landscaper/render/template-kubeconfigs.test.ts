@@ -116,7 +116,7 @@ describe('a template that requests kubeconfigs', () => {
     const template = '{{ getServiceAccountKubeconfig (randAlphaNum 8) "b" 600 .imports.cluster }}'
     const failed = await rejection(render(engine, template))
     expect(failed).toMatchObject({ code: 'TemplatingFailed' })
-    expect(failed.message).toContain('found more than 20 kubeconfigs that it asks for, expected fewer')
+    expect(failed.message).toContain('found more than 20 requests for kubeconfigs; expected fewer')
     expect(requested).toHaveLength(20)
   })
 

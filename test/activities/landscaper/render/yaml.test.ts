@@ -200,7 +200,7 @@ describe('a blueprint whose JSON is not indented', () => {
     const [first, second] = ['line 3, exports[0].name: found a number', 'line 2, exports[2].name: found a number']
     await expect(read(text)).rejects.toThrow(new RegExp(`${literal(first)}.*${literal(second)}`))
     const open = `exports:\n- name: {\n${more}`
-    await expect(read(open)).rejects.toThrow(/blueprint\.yaml, line \d+, column \d+: .*; expected YAML/)
+    await expect(read(open)).rejects.toThrow(/blueprint\.yaml, line \d+, column \d+: not valid YAML: /)
   })
 
   it('renders JSON below the top level into items', async () => {
@@ -215,7 +215,7 @@ describe('a blueprint whose JSON is not indented', () => {
 
     const unclosed = blueprintOf({ template: template.replace('config: ', 'config: [') })
     expect((await rejection(renderDeployItems(engine, unclosed, bindings({ config })))).message).toContain(
-      'template "exec-0": what it rendered is not YAML: line 5, column 3: bad indent\n',
+      'template "exec-0": the output is not valid YAML: line 5, column 3: bad indent\n',
     )
   })
 })

@@ -69,8 +69,8 @@ describe('a plan', () => {
   })
 
   it.each([
-    ['succeeds', [], 'Changes: 1 changed (0 unchanged)', /\n\nApply it: kubectl apply .* -f a\.yaml,b\.yaml\n$/],
-    ['fails', [], 'Fails: 1 job or item would fail. Changes: 1 changed (0 unchanged)', /^(?!.*Apply it)/s],
+    ['succeeds', [], 'Changes: 1 changed (0 unchanged)', /\n\nnext: kubectl apply .* -f a\.yaml,b\.yaml\n$/],
+    ['fails', [], 'Fails: 1 job or item would fail. Changes: 1 changed (0 unchanged)', /^(?!.*next: )/s],
     [
       'succeeds',
       [{ at: 'a.yaml', object: { kind: 'Item', metadata: { name: 'x' } }, namespace: 'n', refused: 'no' }],

@@ -25,7 +25,7 @@ const kept = (...items: readonly DeployItemView[]) => ({
 const NONE = kept()
 const failures = [{ object: 'exec-b', code: 'Forbidden', message: 'no', retryable: false }]
 const refused = { ...NONE, act: { triggerDeployItems: () => Promise.resolve({ ...wrote([]), failures }) } }
-const waitingFor = (names: string) => stop(`waiting for orphaned deploy items to be uninstalled: ${names}`)
+const waitingFor = (names: string) => stop(`waiting until these orphaned deploy items are uninstalled: ${names}`)
 const [quick, long] = [served(running('quick')), slow(running('long'))]
 
 describe('orphaned items', () => {
@@ -62,7 +62,7 @@ describe('orphaned items', () => {
     [
       'fail the job if the remaining ones could not be uninstalled',
       [leaving(failed('old'))],
-      fail('OrphanedDeployItems', 'orphaned deploy items could not be uninstalled: old'),
+      fail('OrphanedDeployItems', 'Pawl could not uninstall the orphaned deploy items old'),
       {},
       NONE,
     ],

@@ -43,7 +43,7 @@ describe('an interrupted execution', () => {
   it('ends all unfinished items, triggers none, and fails', async () => {
     const given = executionPass([succeeded('a'), running('b'), pending('c')], { target: interrupted })
     expect(await phase('Progressing', given)).toEqual(
-      fail('DeployItemsFailed', 'has failed or missing deploy items: b, c'),
+      fail('DeployItemsFailed', 'deploy items "b", "c" failed'),
     )
     expect(given.called).toMatchObject({ interrupted: ['b', 'c'], triggered: [] })
     expect(given.pass.state.target).toMatchObject({ interruptRequested: false, version: '11' })
@@ -53,7 +53,7 @@ describe('an interrupted execution', () => {
     const items = [pending('a'), running('b', ['a'])].map(leaving)
     const given = executionPass(items, { target: interrupted })
     expect(await phase('Deleting', given)).toEqual(
-      fail('DeployItemsNotDeleted', 'deploy items could not be uninstalled: a, b'),
+      fail('DeployItemsNotDeleted', 'Pawl could not uninstall a, b'),
     )
     expect(given.called).toMatchObject({ interrupted: ['a', 'b'], triggered: [] })
   })
@@ -61,7 +61,7 @@ describe('an interrupted execution', () => {
   it('ends the orphans that it waits for', async () => {
     const given = executionPass([leaving(running('old'))], { target: { ...interrupted, items: [] } })
     const outcome = await phase('Progressing', given)
-    expect(outcome).toEqual(fail('OrphanedDeployItems', 'orphaned deploy items could not be uninstalled: old'))
+    expect(outcome).toEqual(fail('OrphanedDeployItems', 'Pawl could not uninstall the orphaned deploy items old'))
   })
 
   it('continues to its end if no item is left to interrupt', async () => {
@@ -136,13 +136,13 @@ describe('an item that no deployer picks up', () => {
     const items = [unclaimed(running('a'), 3000), unclaimed(running('b'), 2000), running('c')]
     const waiting = joinOutcomes(stop('waiting for a, b, c'), again(2000))
     expect(await phase('Progressing', executionPass(items))).toEqual(waiting)
-    const deleting = joinOutcomes(stop('waiting for a, b, c to be uninstalled'), again(2000))
+    const deleting = joinOutcomes(stop('waiting until these deploy items are uninstalled: a, b, c'), again(2000))
     expect(await phase('Deleting', executionPass(items.map(leaving)))).toEqual(deleting)
   })
 
   it('ends after its timeout, and running siblings finish', async () => {
     const given = executionPass([unclaimed(running('a'), 0), unclaimed(running('b'), 500), pending('c')])
-    const reason = 'a deploy item failed; waiting for the running ones: b'
+    const reason = 'a deploy item failed; waiting for the running items: b'
     expect(await phase('Progressing', given)).toEqual(joinOutcomes(stop(reason), again(500)))
     expect(given.called).toMatchObject({ unclaimed: ['a'], triggered: [] })
   })
@@ -150,10 +150,10 @@ describe('an item that no deployer picks up', () => {
   it('fails a deletion, and the clean-up of orphans', async () => {
     const items = [unclaimed(leaving(running('a')), -1)]
     expect(await phase('Deleting', executionPass(items))).toEqual(
-      fail('DeployItemsNotDeleted', 'deploy items could not be uninstalled: a'),
+      fail('DeployItemsNotDeleted', 'Pawl could not uninstall a'),
     )
     expect(await phase('Progressing', executionPass(items, { target: { items: [] } }))).toEqual(
-      fail('OrphanedDeployItems', 'orphaned deploy items could not be uninstalled: a'),
+      fail('OrphanedDeployItems', 'Pawl could not uninstall the orphaned deploy items a'),
     )
   })
 
@@ -181,7 +181,7 @@ describe('an execution whose items are edited during the job', () => {
 
   it('fails with the mistakes after its running items, and creates no orphans', async () => {
     const first = executionPass([running('a'), pending('b')], { target: broken })
-    const reason = 'the items were edited and cannot work; waiting for the running ones: a'
+    const reason = 'an edit made the items invalid; waiting for the running items: a'
     expect(await phase('Progressing', first)).toEqual(stop(reason))
     const then = executionPass([succeeded('a'), pending('b')], { target: broken })
     expect(await phase('Progressing', then)).toEqual(fail('ERR_CONFIGURATION_PROBLEM', 'no JSON'))
@@ -192,14 +192,14 @@ describe('an execution whose items are edited during the job', () => {
     const quick = executionPass([served(running('a')), pending('b')], { target: broken })
     expect(await phase('Progressing', quick)).toEqual(fail('ERR_CONFIGURATION_PROBLEM', 'no JSON'))
     const long = executionPass([slow(running('a')), pending('b')], { target: broken })
-    expect((await phase('Progressing', long)).stopped).toMatch(/waiting for the running ones: a$/)
+    expect((await phase('Progressing', long)).stopped).toMatch(/waiting for the running items: a$/)
     expect([quick.called.deployed, long.called.sent]).toEqual([['hosted: a'], ['hosted: a']])
   })
 
   it('waits for an item whose background activity has not made its first write', async () => {
     const given = executionPass([slow(pending('a'))], { target: broken })
     given.tracks.start('uid-a', () => Promise.reject(new Error('was not expected')))
-    const reason = 'the items were edited and cannot work; waiting for the running ones: a'
+    const reason = 'an edit made the items invalid; waiting for the running items: a'
     expect(await phase('Progressing', given)).toEqual(stop(reason))
   })
 })

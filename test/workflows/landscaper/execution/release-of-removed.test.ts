@@ -70,7 +70,7 @@ describe('a deletion of items whose cluster was removed', () => {
   it('uninstalls the other items', async () => {
     const items = [on('berry', pending('a')), on('cherry', pending('b')), leaving(pending('c'))]
     const { pass, called, asked } = deletion(items, { removed: ['berry'], there: ['cherry'] })
-    expect(await triggerDeletion(pass)).toEqual(stop('waiting for b, c to be uninstalled'))
+    expect(await triggerDeletion(pass)).toEqual(stop('waiting until these deploy items are uninstalled: b, c'))
     expect(asked).toEqual(['a', 'b'])
     expect(called.triggered).toEqual(['b', 'c'])
   })
@@ -88,14 +88,14 @@ describe('a deletion of items whose cluster was removed', () => {
     const held = { ...on('berry', pending('held')), finalizers: ['theirs'] }
     const items = [leaving(pending('a')), on('berry', running('b')), on('berry', busy(pending('c'))), held]
     const { pass, called, asked } = deletion(items, {})
-    expect(await triggerDeletion(pass)).toEqual(stop('waiting for a, b, c, held to be uninstalled'))
+    expect(await triggerDeletion(pass)).toEqual(stop('waiting until these deploy items are uninstalled: a, b, c, held'))
     expect([asked, called.triggered]).toEqual([[], ['a']])
   })
 
   it('waits for other controllers after the release', async () => {
     const item = { ...on('berry', pending('a')), finalizers: [FINALIZER, 'theirs'] }
     const { pass, called, asked } = deletion([item], { removed: ['berry'], others: ['theirs'] })
-    const waiting = stop('waiting for a to be uninstalled')
+    const waiting = stop('waiting until these deploy items are uninstalled: a')
     expect(await triggerDeletion(pass)).toEqual(waiting)
     expect(await triggerDeletion(pass)).toEqual(waiting)
     expect([asked, called.triggered]).toEqual([['a'], []])
@@ -106,13 +106,13 @@ describe('a deletion in which the state of a cluster is unknown', () => {
   it('holds the items of that cluster, and checks again', async () => {
     const { pass, called } = deletion([on('berry', pending('a')), leaving(pending('b'))], {})
     const outcome = await triggerDeletion(pass)
-    expect(outcome).toMatchObject({ stopped: 'waiting for b, a to be uninstalled', faults: [UNKNOWN] })
+    expect(outcome).toMatchObject({ stopped: 'waiting until these deploy items are uninstalled: b, a', faults: [UNKNOWN] })
     expect(called.triggered).toEqual(['b'])
   })
 
   it('ends if the items have failed, as after an interrupt', async () => {
     const { pass } = deletion([on('berry', failed('a')), on('berry', pending('b'))], {})
-    const found = 'deploy items could not be uninstalled: a'
+    const found = 'Pawl could not uninstall a'
     expect(await triggerDeletion(pass)).toEqual(fail('DeployItemsNotDeleted', found))
   })
 
@@ -133,7 +133,7 @@ describe('an orphan', () => {
     const { pass, called } = deletion([on('berry', pending('a')), leaving(pending('b'))], {})
     const outcome = await cleanUpOrphans(pass)
     expect(outcome).toMatchObject({
-      stopped: 'waiting for orphaned deploy items to be uninstalled: a, b',
+      stopped: 'waiting until these orphaned deploy items are uninstalled: a, b',
       faults: [UNKNOWN],
     })
     expect(called.triggered).toEqual(['b'])
@@ -141,7 +141,7 @@ describe('an orphan', () => {
 
   it('that has failed is checked again', async () => {
     const { pass, called } = deletion([on('berry', failed('a')), on('cherry', failed('b'))], { removed: ['berry'] })
-    const found = 'orphaned deploy items could not be uninstalled: b'
+    const found = 'Pawl could not uninstall the orphaned deploy items b'
     expect(await cleanUpOrphans(pass)).toEqual(fail('OrphanedDeployItems', found))
     expect(called.triggered).toEqual([])
   })

@@ -27,9 +27,9 @@ describe('the items of a spec', () => {
     expect(outcome).toEqual(
       fail(
         'InvalidDeployItems',
-        'spec.deployItems[0] "a" depends on "lost", which is not in the list; expected one of a, ; ' +
-          'spec.deployItems[1].name "a" is there twice; expected unique names; ' +
-          'spec.deployItems[2].name is empty; expected a name',
+        'spec.deployItems[0].dependsOn: no item "lost"; expected names of a,  | ' +
+          'spec.deployItems[1].name: found "a" twice; expected unique names | ' +
+          'spec.deployItems[2].name: found nothing; expected a name',
       ),
     )
   })
@@ -39,7 +39,7 @@ describe('the items of a spec', () => {
     const items = Array.from({ length: 5000 }, (_, index) => item(`i${index}`, lost))
     // Takes minutes if each check searches all items.
     const [fault] = expectCpuBelow(10_000, () => checked(items)).faults
-    expect(fault?.message).toMatch(/"lost-19", which is not in the list; expected one of i0, i1, .*; and 99980 more$/)
+    expect(fault?.message).toMatch(/no item "lost-19"; expected names of i0, i1, .* \| and 99980 more$/)
     expect(fault?.message.length).toBeLessThan(5000)
   }, 300_000)
 
@@ -64,7 +64,7 @@ describe('the deletion of an execution', () => {
     }
     expect(await releaseExecution(executionPass([], { act: { guardSubject } }).pass)).toEqual(stop(GONE))
     const released = executionPass([], { target: { finalizers: ['theirs'] }, act: { guardSubject } })
-    expect(await releaseExecution(released.pass)).toEqual(stop('waiting for other finalizers'))
+    expect(await releaseExecution(released.pass)).toEqual(stop('waiting until other controllers remove their finalizers'))
     expect(guards).toEqual([false])
   })
 

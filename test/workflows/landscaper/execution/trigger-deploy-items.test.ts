@@ -54,9 +54,9 @@ const refusing = (...triggered: readonly DeployItemView[]) => ({
   act: { triggerDeployItems: () => Promise.resolve({ ...wrote(triggered), failures: [REFUSAL] }) },
 })
 const refusal = fail('Forbidden', 'exec-b: no')
-const couldNot = stop('a deploy item could not be triggered; waiting for the running ones: a')
+const couldNot = stop('Pawl could not start a deploy item; waiting for the running items: a')
 const untouched = (item: DeployItemView) => ({ ...item, untouched: true })
-const itemsFailed = (names: string) => fail('DeployItemsFailed', `has failed or missing deploy items: ${names}`)
+const itemsFailed = (text: string) => fail('DeployItemsFailed', text)
 const QUICK = served(pending('')).type
 
 describe('items that are started', () => {
@@ -107,26 +107,26 @@ describe('an execution in phase Progressing', () => {
     [
       'waits for running deploy items before it fails (P1)',
       [failed('db'), running('cache'), pending('app')],
-      stop('a deploy item failed; waiting for the running ones: cache'),
+      stop('a deploy item failed; waiting for the running items: cache'),
       { triggered: [] },
     ],
     [
       'fails if items failed or are missing, and nothing runs',
       [failed('db'), pending('app', ['db'])],
-      itemsFailed('db, lost'),
+      itemsFailed('deploy items "db", "lost" failed'),
       {},
       { target: { items: ['db', 'app', 'lost'].map((name) => ({ name, type: THEIRS, dependsOn: [] })) } },
     ],
-    ['fails if an item that the spec names is deleted', [leaving(succeeded('a'))], itemsFailed('a')],
+    ['fails if an item that the spec names is deleted', [leaving(succeeded('a'))], itemsFailed('deploy item "a" failed')],
     [
       'names the errors of at most three items',
       [failed('z'), ...['a', 'b', 'c', 'd'].map((name) => ({ ...failed(name), error: `no ${name}` }))],
-      itemsFailed('z, a, b, c, d; a: no a; b: no b; c: no c'),
+      itemsFailed('deploy items "z", "a", "b", "c", "d" failed: "a": no a | "b": no b | "c": no c'),
     ],
     [
       'fails with the cycle instead of waiting forever (P2)',
       [pending('a', ['b']), pending('b', ['c']), pending('c', ['a']), succeeded('d')],
-      fail('CyclicDependencies', 'items could not be started because they depend on each other: a -> b -> c -> a'),
+      fail('CyclicDependencies', 'deploy items depend on each other: a -> b -> c -> a; remove one of these dependencies'),
     ],
     [
       'runs the other items before it fails because of a cycle',
@@ -152,7 +152,7 @@ describe('an execution in phase Progressing', () => {
     [
       'starts no level after a failed item',
       [pending('a'), pending('b', ['a'])].map(served),
-      itemsFailed('a'),
+      itemsFailed('deploy item "a" failed'),
       {},
       { act: failing },
     ],
@@ -233,8 +233,8 @@ describe('an execution in phase Progressing', () => {
 })
 
 describe('an execution in phase Deleting', () => {
-  const waitingFor = (names: string) => stop(`waiting for ${names} to be uninstalled`)
-  const notDeleted = fail('DeployItemsNotDeleted', 'deploy items could not be uninstalled: a')
+  const waitingFor = (names: string) => stop(`waiting until these deploy items are uninstalled: ${names}`)
+  const notDeleted = fail('DeployItemsNotDeleted', 'Pawl could not uninstall a')
   const cycle = [pending('a', ['b']), pending('b', ['a'])]
   const rows: readonly Row[] = [
     [
@@ -276,14 +276,14 @@ describe('an execution in phase Deleting', () => {
     [
       'waits for running deploy items before it fails (X1)',
       [failed('a'), running('b'), pending('c')],
-      stop('a deploy item could not be uninstalled; waiting for the running ones: b'),
+      stop('Pawl could not uninstall a deploy item; waiting for the running items: b'),
       { triggered: [] },
     ],
     ['fails if nothing runs', [failed('a'), pending('c')], notDeleted],
     [
       'waits for running items before it fails because of a rejected trigger',
       [running('a'), pending('b')],
-      couldNot,
+      stop('Pawl could not start to uninstall a deploy item; waiting for the running items: a'),
       {},
       refusing(),
     ],
@@ -326,7 +326,7 @@ describe('an execution in phase Deleting', () => {
     const outcome = await triggerDeletion(executionPass(cycle).pass)
     expect(outcome.faults).toMatchObject([{ code: 'CyclicDependencies', retryable: false }])
     expect(outcome.faults[0]?.message).toMatch(
-      /: a -> b -> a; annotate what was deleted, the root or this execution alone, with \S+\/delete-without-uninstall: "true"/,
+      /depend on each other: a -> b -> a; .* annotate the object that you deleted with \S+\/delete-without-uninstall: "true"/,
     )
   })
 })
@@ -346,7 +346,7 @@ describe('the condition DeployItemsFinished at the beginning of the phase', () =
 
   it('names items with external deployers, and no items that Pawl deploys', () => {
     expect(named(executionPass([builtIn, ours, theirs], { target }).pass)).toEqual([
-      'items whose deployers are not part of Pawl: b (example.com/theirs); each waits for a deployer of its type',
+      'items whose deployers are not part of Pawl: b (example.com/theirs); each item waits for the deployer of its type',
     ])
   })
 
@@ -354,10 +354,10 @@ describe('the condition DeployItemsFinished at the beginning of the phase', () =
     const serves = [builtIn.type]
     const elsewhere = `items for workers that serve their types (--deployers): c (${ours.type})`
     expect(named(executionPass([builtIn, ours], { target, serves }).pass)).toEqual([
-      `${elsewhere}; each waits for a deployer of its type`,
+      `${elsewhere}; each item waits for the deployer of its type`,
     ])
     expect(named(executionPass([ours, theirs], { target, serves }).pass)).toEqual([
-      `items whose deployers are not part of Pawl: b (example.com/theirs); ${elsewhere}; each waits for a deployer of its type`,
+      `items whose deployers are not part of Pawl: b (example.com/theirs); ${elsewhere}; each item waits for the deployer of its type`,
     ])
   })
 })

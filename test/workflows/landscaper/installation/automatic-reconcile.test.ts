@@ -93,9 +93,9 @@ describe('after a failure', () => {
 
   it('does not start after the configured number of retries', () => {
     expect(wanted({ failedReconcile: { numberOfReconciles: 2 } }, failed(counted(2, true)))).toBe(
-      'it was tried again 2 times',
+      'Pawl retried it 2 times',
     )
-    expect(wanted({ failedReconcile: { numberOfReconciles: 0 } }, failed())).toBe('it was tried again 0 times')
+    expect(wanted({ failedReconcile: { numberOfReconciles: 0 } }, failed())).toBe('Pawl retried it 0 times')
   })
 })
 
@@ -122,15 +122,15 @@ describe('nothing starts by itself', () => {
   })
 
   it.each([
-    [{ cronSpec: 'whenever' }, 'spec.automaticReconcile.succeededReconcile.cronSpec means no time: 1 field'],
-    [{ cronSpec: '0 0 30 2 *' }, 'spec.automaticReconcile.succeededReconcile.cronSpec means no time: it never comes'],
+    [{ cronSpec: 'whenever' }, 'spec.automaticReconcile.succeededReconcile.cronSpec: found 1 field; expected a schedule such as "0 4 * * *"'],
+    [{ cronSpec: '0 0 30 2 *' }, 'spec.automaticReconcile.succeededReconcile.cronSpec: no time matches; expected a schedule such as "0 4 * * *"'],
     [
       { cronSpec: 'TZ=Mars/Base 0 0 * * *' },
-      'spec.automaticReconcile.succeededReconcile.cronSpec means no time: it never comes',
+      'spec.automaticReconcile.succeededReconcile.cronSpec: no time matches; expected a schedule such as "0 4 * * *"',
     ],
     [
       { interval: 'soon' },
-      'spec.automaticReconcile.succeededReconcile.interval is no duration; expected one such as 5m',
+      'spec.automaticReconcile.succeededReconcile.interval: not a duration; expected one such as 5m',
     ],
   ])('by %j, which means no time', (succeededReconcile, none) => {
     expect(wanted({ succeededReconcile })).toBe(none)

@@ -35,7 +35,7 @@ describe('an installation that hosts its execution', () => {
     expect(given).toEqual([{ target: IDLE, deployItems: [ITEM], isInterrupted: false }])
     expect(pass.state.execution).toMatchObject({ ...IDLE, phase: 'Progressing', jobID: JOB, error: undefined })
     expect(pass.draft.marks).toEqual(['waitTime'])
-    expect(awaitChildren(pass)).toEqual(stop('waiting for execution root'))
+    expect(awaitChildren(pass)).toEqual(stop('waiting for Execution "root"'))
   })
 
   it('sees its success and its exports in the same pass', async () => {
@@ -62,7 +62,7 @@ describe('an installation that hosts its execution', () => {
     }
     const { pass } = installationPass({ act })
     await runExecution(pass)
-    const message = 'execution root is Failed; expected Succeeded: db: no disk'
+    const message = 'Execution "root" failed: db: no disk'
     expect(awaitChildren(pass)).toEqual(fail('ChildrenFailed', message))
   })
 
@@ -85,7 +85,7 @@ describe('an installation that hosts its execution', () => {
 
   it('waits while it runs another job, and continues afterwards', async () => {
     const busy = installationPass({ execution: { ...EXECUTION, jobID: 'other' } })
-    expect(await runExecution(busy.pass)).toEqual(stop('waiting for execution root to finish another job'))
+    expect(await runExecution(busy.pass)).toEqual(stop('waiting until Execution "root" has finished another job'))
     const idle = installationPass({ execution: { ...EXECUTION, jobID: 'other', jobIDFinished: 'other' } })
     expect(await runExecution(idle.pass)).toEqual(done)
     expect([busy.calls, idle.calls]).toEqual([[], ['runExecution']])
@@ -200,7 +200,7 @@ describe('an execution that a user has deleted', () => {
       state: { deployItems: [{ ...ITEM, deleting: true }] },
     })
     for (const { pass, calls } of [first, then]) {
-      expect(await applyChildren(pass)).toEqual(stop('waiting for execution root to be gone'))
+      expect(await applyChildren(pass)).toEqual(stop('waiting for the deletion of Execution "root"'))
       expect(calls).toEqual(['runExecution'])
     }
   })
@@ -210,7 +210,7 @@ describe('an execution that a user has deleted', () => {
       runExecution: comingTo(({ draft }) => ({ result: 'DeleteFailed', draft: { ...draft, phase: 'DeleteFailed' } })),
     }
     const { pass } = installationPass({ execution: leaving, act })
-    const message = 'execution root is DeleteFailed; expected none'
+    const message = 'Execution "root": the blueprint has no deploy items, but the Execution still exists, phase DeleteFailed'
     expect(await applyChildren(pass)).toEqual(fail('UndeletedSubobjects', message))
   })
 })

@@ -43,7 +43,7 @@ describe('an installation in phase Init', () => {
 
   it('reports that its imports are rejected', async () => {
     const code = 'ImportNotFound'
-    const message = 'spec.imports.data[0] "size": found no DataObject n/size'
+    const message = 'spec.imports.data[0] "size": DataObject "n/size" does not exist; create it'
     const act = {
       applyChildren: () => Promise.resolve({ result: 'refused' as const, of: 'imports' as const, code, message }),
     }
@@ -87,11 +87,11 @@ describe('an installation in phase Progressing', () => {
     ['has another job', { ...finished, jobID: 'job-1' }],
     ['has not finished this one', { ...finished, jobIDFinished: 'job-1' }],
   ])('waits while its execution %s', (_, execution) => {
-    expect(awaitChildren(installationPass({ execution }).pass)).toEqual(stop('waiting for execution root'))
+    expect(awaitChildren(installationPass({ execution }).pass)).toEqual(stop('waiting for Execution "root"'))
   })
 
   it('fails if its execution is missing, and waits for none if it rendered no items', async () => {
-    const missing = fail('ExecutionMissing', 'execution root is gone')
+    const missing = fail('ExecutionMissing', 'Execution "root" was deleted during the job; reconcile to create it again')
     expect(awaitChildren(installationPass({ execution: undefined }).pass)).toEqual(missing)
     // The status says so: the run that has rendered may have been lost.
     expect(awaitChildren(installationPass({ execution: undefined, target: { hasExecution: false } }).pass)).toEqual(
@@ -107,7 +107,7 @@ describe('an installation in phase Progressing', () => {
 
   it('continues after a success of the execution, and fails otherwise', () => {
     expect(awaitChildren(installationPass({ execution: { ...finished, phase: 'Succeeded' } }).pass)).toEqual(done)
-    const message = 'execution root is Failed; expected Succeeded'
+    const message = 'Execution "root" failed'
     expect(awaitChildren(installationPass({ execution: { ...finished, phase: 'Failed' } }).pass)).toEqual(
       fail('ChildrenFailed', message),
     )
@@ -194,13 +194,13 @@ describe('the deletion of an installation', () => {
   })
 
   it('waits for its execution, and fails if the execution failed', async () => {
-    expect(await awaitDeletion(installationPass().pass)).toEqual(stop('waiting for execution root to be gone'))
+    expect(await awaitDeletion(installationPass().pass)).toEqual(stop('waiting for the deletion of Execution "root"'))
     const stuck = { ...EXECUTION, jobIDFinished: JOB, phase: 'DeleteFailed' }
     const { faults } = await awaitDeletion(installationPass({ execution: stuck }).pass)
     expect(faults).toEqual([
       {
         code: 'UndeletedSubobjects',
-        message: 'execution root is DeleteFailed; expected it to be gone',
+        message: 'Execution "root" could not be deleted',
         retryable: false,
       },
     ])
@@ -212,7 +212,7 @@ describe('the deletion of an installation', () => {
     const held = installationPass({ execution: undefined })
     expect(await awaitDeletion(held.pass)).toEqual(again(0))
     const theirs = installationPass({ execution: undefined, target: { finalizers: ['theirs'] } })
-    expect(await awaitDeletion(theirs.pass)).toEqual(stop('waiting for other finalizers'))
+    expect(await awaitDeletion(theirs.pass)).toEqual(stop('waiting until other controllers remove their finalizers'))
     expect([held.calls, theirs.calls]).toEqual([['guardSubject'], []])
   })
 })
@@ -262,7 +262,7 @@ describe('an interrupted installation', () => {
       })
     const waiting = deleted('Init')
     expect(await interruptInstallation(waiting.pass)).toEqual(
-      stop(`deleted: waiting for sub-installations ${SUB.name} to end`),
+      stop(`deleted: waiting for the end of sub-installations ${SUB.name}`),
     )
     expect(waiting.calls).toEqual([`interruptSubInstallations ${SUB.name}`])
     expect((await interruptInstallation(deleted('Failed', JOB).pass)).faults).toMatchObject([

@@ -38,7 +38,7 @@ describe('the sub-installations of a job', () => {
     const { pass, calls } = installationPass({ target: SETTLED, state: { subInstallations: [LEAVING] } })
     expect(await triggerSubInstallations(pass)).toEqual(done)
     expect(calls).toEqual(['triggerSubInstallations sub-1'])
-    expect(awaitChildren(pass)).toEqual(stop('waiting for execution root and sub-installations sub-1'))
+    expect(awaitChildren(pass)).toEqual(stop('waiting for Execution "root" and sub-installations sub-1'))
   })
 
   it('get it only once, and those with another job are waited for', async () => {
@@ -47,7 +47,7 @@ describe('the sub-installations of a job', () => {
     const busy = { ...SUB, jobID: 'by-hand' }
     const other = installationPass({ target: SETTLED, state: { subInstallations: [busy] } })
     expect(await triggerSubInstallations(other.pass)).toEqual(
-      stop('waiting for sub-installations to finish another job: sub-1'),
+      stop('waiting until sub-installations have finished another job: sub-1'),
     )
     expect([had.calls, other.calls]).toEqual([[], []])
   })
@@ -59,14 +59,14 @@ describe('the sub-installations of a job', () => {
     const waiting = installationPass({ execution: SUCCEEDED, state: { subInstallations: [failed, two], wantedSubs } })
     expect(awaitChildren(waiting.pass)).toEqual(stop('waiting for sub-installations sub-2'))
     const both = installationPass({ state: { subInstallations: [failed, two], wantedSubs } })
-    expect(awaitChildren(both.pass)).toEqual(stop('waiting for execution root and sub-installations sub-2'))
+    expect(awaitChildren(both.pass)).toEqual(stop('waiting for Execution "root" and sub-installations sub-2'))
     const over = installationPass({
       execution: SUCCEEDED,
       state: { subInstallations: [failed, { ...FINISHED, uid: 'uid-2', name: 'sub-2' }], wantedSubs },
     })
-    expect(awaitChildren(over.pass)).toEqual(fail('ChildrenFailed', 'installation sub-1 is Failed: no'))
+    expect(awaitChildren(over.pass)).toEqual(fail('ChildrenFailed', 'Installation "sub-1" failed: no'))
     const gone = installationPass({ execution: SUCCEEDED, state: { subInstallations: [FINISHED], wantedSubs } })
-    expect(awaitChildren(gone.pass)).toEqual(fail('ChildrenFailed', 'installation sub-2 is gone; expected Succeeded'))
+    expect(awaitChildren(gone.pass)).toEqual(fail('ChildrenFailed', 'Installation "sub-2" was deleted during the job; reconcile to create it again'))
     const reason = 'SubInstallationsNotFound'
     expect(gone.pass.draft.conditions).toMatchObject([{ type: 'EnsureSubInstallations', status: 'False', reason }])
   })
@@ -93,7 +93,7 @@ describe('the sub-installations of a job', () => {
     }))
     const { pass } = installationPass({ execution: SUCCEEDED, state: { subInstallations: many, wantedSubs: [] } })
     const [fault] = awaitChildren(pass).faults
-    expect(fault?.message).toMatch(/; and 190 more$/)
+    expect(fault?.message).toMatch(/ \| and 190 more$/)
     expect(fault?.message.length).toBeLessThan(4200)
   })
 
@@ -107,7 +107,7 @@ describe('the sub-installations of a job', () => {
 
   it('that the blueprint no longer has get the job of their deletion, and are waited for', async () => {
     const orphan = installationPass({ state: { subInstallations: [LEAVING] } })
-    const waiting = stop('waiting for sub-installations to be uninstalled: sub-1')
+    const waiting = stop('waiting until these sub-installations are uninstalled: sub-1')
     expect(await cleanUpSubInstallations(orphan.pass)).toEqual(waiting)
     expect(await cleanUpSubInstallations(orphan.pass)).toEqual(waiting)
     expect(orphan.calls).toEqual(['triggerSubInstallations sub-1'])
@@ -134,7 +134,7 @@ describe('the sub-installations of a job', () => {
 })
 
 describe('a job that waits for siblings', () => {
-  const waiting = { result: 'waiting' as const, reason: 'waiting for siblings whose exports are imported: a' }
+  const waiting = { result: 'waiting' as const, reason: 'waiting for siblings whose exports it imports: a' }
   const act = { applyChildren: () => Promise.resolve(waiting) }
 
   it('waits', async () => {
@@ -161,7 +161,7 @@ describe('an interrupt', () => {
     const interrupted = { interruptRequested: true }
     const idle = { ...IDLE_SUB, uid: 'uid-2', name: 'sub-2' }
     const execution = { ...EXECUTION, jobID: 'job-1' }
-    const waiting = stop('interrupted: waiting for sub-installations sub-1 to end')
+    const waiting = stop('interrupted: waiting for the end of sub-installations sub-1')
     const half = { execution: undefined, target: { ...interrupted, ...SETTLED } }
     const some = installationPass({ ...half, state: { subInstallations: [SUB, idle] } })
     const other = installationPass({ execution, target: interrupted, state: { subInstallations: [SUB] } })
@@ -181,7 +181,7 @@ describe('an interrupt', () => {
       execution: undefined,
       state: { subInstallations: [leaving] },
     })
-    expect(await interruptInstallation(pass)).toEqual(stop('interrupted: waiting for sub-installations sub-1 to end'))
+    expect(await interruptInstallation(pass)).toEqual(stop('interrupted: waiting for the end of sub-installations sub-1'))
     expect(calls).toEqual(['interruptSubInstallations sub-1'])
   })
 
@@ -215,7 +215,7 @@ describe('the deletion of an installation with sub-installations', () => {
     })
     expect(await deleteChildren(pass)).toEqual(done)
     expect(await triggerSubInstallations(pass)).toEqual(done)
-    expect(await awaitDeletion(pass)).toEqual(stop('waiting for sub-installations sub-1 to be gone'))
+    expect(await awaitDeletion(pass)).toEqual(stop('waiting for the deletion of sub-installations sub-1'))
     expect(calls).toEqual(['deleteSubInstallations sub-1', 'triggerSubInstallations sub-1'])
   })
 
@@ -223,7 +223,7 @@ describe('the deletion of an installation with sub-installations', () => {
     const stuck = { ...FINISHED, deleting: true, phase: 'DeleteFailed', error: 'no' }
     const { pass } = installationPass({ execution: undefined, target: deleting, state: { subInstallations: [stuck] } })
     expect((await awaitDeletion(pass)).faults).toMatchObject([
-      { code: 'UndeletedSubobjects', message: 'installation sub-1 is DeleteFailed: no' },
+      { code: 'UndeletedSubobjects', message: 'Installation "sub-1" could not be deleted: no' },
     ])
   })
 
@@ -232,7 +232,7 @@ describe('the deletion of an installation with sub-installations', () => {
     const looking = (unfinished: readonly string[], failed: readonly string[]) =>
       installationPass({ target, act: { lookForSuccessors: () => Promise.resolve({ unfinished, failed }) } }).pass
     expect(await awaitSuccessors(looking(['a'], []))).toEqual(
-      stop('waiting for siblings that import from here to be gone: a'),
+      stop('waiting for the deletion of siblings that import from this installation: a'),
     )
     expect((await awaitSuccessors(looking([], ['a is DeleteFailed']))).faults).toMatchObject([
       { code: 'SuccessorsNotDeleted' },

@@ -80,7 +80,7 @@ describe('the end of the job of an exporting root', () => {
 })
 
 describe('an exporting root that is being deleted', () => {
-  const waiting = 'waiting for siblings that import from here to be gone: app'
+  const waiting = 'waiting for the deletion of siblings that import from this installation: app'
   const act = { lookForSuccessors: () => Promise.resolve({ unfinished: ['app'], failed: [] }) }
 
   it('names the roots that it waits for, once', async () => {

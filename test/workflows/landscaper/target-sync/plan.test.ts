@@ -64,7 +64,7 @@ describe('a TargetSync', () => {
     const { status, inputs } = await pass({ others: ['other'] })
     expect(inputs).toEqual([])
     expect(status).toMatchObject({
-      lastErrors: ['namespace default: found 2 TargetSyncs (sync, other), expected one'],
+      lastErrors: ['namespace default: found 2 TargetSyncs (sync, other); expected one'],
     })
   })
 

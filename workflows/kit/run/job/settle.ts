@@ -129,6 +129,7 @@ function changeOf<State extends JobState>(
 
 function isSame(draft: StatusDraft, target: TargetView): boolean {
   return (
+    target.reportsBug !== true &&
     draft.phase === target.phase &&
     draft.observedGeneration === target.observedGeneration &&
     sameError(draft.lastError, target.lastError) &&

@@ -16,6 +16,7 @@ import { joinOutcomes, type Outcome } from '../../plan/outcome.ts'
 import type { StateQuery } from '../level/query.ts'
 import { LEVEL_SUMMARIES } from '../temporal-ui.ts'
 import { statusPatch, applyStatusPatch } from '../level/status-patch.ts'
+import { statusBesideBug } from '../bug-condition.ts'
 import { writesFor } from '../level/declared-writes.ts'
 import type { Step } from '../../plan/step.ts'
 import { actsOf, type PiggybackedEvents } from './level-acts.ts'
@@ -40,17 +41,17 @@ export async function runLevelSteps(
   step: Step<AnyLevelPass>,
   observedPass: ObservedPass,
 ): Promise<Outcome> {
-  const pass = passOf(controller, observedPass)
+  const { pass, saveEnd } = passOf(controller, observedPass)
   const outcome = await runOnTemporal(step, pass, controller.hooks)
   // `attempt` returns an outcome only if the write failed.
-  const saved = await attempt(() => pass.save())
+  const saved = await attempt(saveEnd)
   return 'outcome' in saved ? joinOutcomes(outcome, saved.outcome) : outcome
 }
 
 function passOf(
   controller: LevelController,
   { subject, by, observed, piggybacked, latest }: ObservedPass,
-): AnyLevelPass {
+): { readonly pass: AnyLevelPass; readonly saveEnd: () => Promise<void> } {
   const { refreshLevel, writeLevelStatus } = shortActivities<LevelActivities>(LEVEL_SUMMARIES)
   const actor = { by, subject, target: sentTarget(controller.target) }
   // Removes the waiting Events from `piggybacked`: call it once for each activity.
@@ -63,7 +64,19 @@ function passOf(
   const state = stateOf(controller, observed)
   const status: AnyLevelPass['status'] = {}
   let current: JsonObject = observed.target
-  return {
+  const save = async (isEnd: boolean) => {
+    // The target was deleted: `observed.target` has its identity only.
+    if (observed.isGone === true) return
+    const wanted = statusBesideBug(status, current['status'], { controller: controller.name, isEnd })
+    const patch = statusPatch(wanted, current['status'])
+    if (patch === undefined) return
+    const version = current.metadata.resourceVersion
+    const saved = await writeLevelStatus({ ...base(), version, ...patch })
+    // P1. Without `saved` the target was deleted, or replaced during the write; later steps see the patched status.
+    const metadata = { ...current.metadata, resourceVersion: saved ?? version }
+    current = { ...current, metadata, status: applyStatusPatch(current['status'], patch) }
+  }
+  const pass: AnyLevelPass = {
     subject,
     by,
     state,
@@ -77,17 +90,7 @@ function passOf(
     get target() {
       return current
     },
-    async save() {
-      // The target was deleted: `observed.target` has its identity only.
-      if (observed.isGone === true) return
-      const patch = statusPatch(status, current['status'])
-      if (patch === undefined) return
-      const version = current.metadata.resourceVersion
-      const saved = await writeLevelStatus({ ...base(), version, ...patch })
-      // P1. Without `saved` the target was deleted, or replaced during the write; later steps see the patched status.
-      const metadata = { ...current.metadata, resourceVersion: saved ?? version }
-      current = { ...current, metadata, status: applyStatusPatch(current['status'], patch) }
-    },
+    save: () => save(false),
     async refresh(name, narrowed) {
       const query = Object.hasOwn(queries, name) ? queries[name] : undefined
       if (query === undefined) throw new Error(`controller ${controller.name} has no state "${name}"`)
@@ -98,6 +101,7 @@ function passOf(
       return found
     },
   }
+  return { pass, saveEnd: () => save(true) }
 }
 
 /** The object in log lines: `Widget default/one`. */

@@ -29,6 +29,7 @@ import type { JobInput } from '../job/job.ts'
 import type { By } from '../subject.ts'
 import { attemptsAfter, type NextPass, nextPass } from '../next-pass.ts'
 import type { Outcome } from '../../plan/outcome.ts'
+import { throwingStep } from '../../plan/step.ts'
 import type { RunFailure } from '../job/run-result.ts'
 import type { RunSinks } from '../sinks.ts'
 import { currentReplayListener } from './replay-listener.ts'
@@ -120,18 +121,24 @@ export async function loop<Report extends PassReport>(
   try {
     return await runPasses(input, wakes, strategy)
   } catch (error) {
-    reportBug(input, error)
-    throw error
+    if (error instanceof TemporalFailure || error instanceof ContinueAsNew) throw error
+    // Code may throw any value. The SDK would not notice `undefined`, and the run would hang.
+    const bug = error instanceof Error ? error : new Error(`the code threw ${valueText(error)}; throw an Error`)
+    reportBug(input, bug, throwingStep(error))
+    throw bug
   }
+}
+
+function valueText(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value)
+  return typeof value === 'object' && value !== null ? 'an object that is no Error' : String(value)
 }
 
 const { runs } = proxySinks<RunSinks>()
 
 /** L4 */
-function reportBug({ subject, jobID }: JobInput, error: unknown): void {
-  if (error instanceof TemporalFailure || error instanceof ContinueAsNew) return
-  const { name, message, stack = '' } = error instanceof Error ? error : new Error(String(error))
-  runs.threw({ subject, jobID, isReplaying: workflowInfo().unsafe.isReplaying, name, message, stack })
+function reportBug({ subject, jobID }: JobInput, { name, message, stack = '' }: Error, step: string | undefined): void {
+  runs.threw({ subject, jobID, isReplaying: workflowInfo().unsafe.isReplaying, name, message, step, stack })
 }
 
 async function runPasses<Report extends PassReport>(

@@ -71,7 +71,7 @@ export class ReconciledObject<State extends JobState, Act> {
   applySettled(target: Partial<SettledTarget>): void {
     if (this.#latest === undefined) return
     const { state } = this.#latest
-    this.#latest.state = { ...state, target: { ...state.target, ...target } }
+    this.#latest.state = { ...state, target: { ...state.target, reportsBug: undefined, ...target } }
   }
 
   /** Values of the run's search attribute; none before the first pass. */

@@ -53,7 +53,7 @@ export async function checkReadiness(input: ReadinessInput): Promise<Readiness> 
   }
   for (const check of config.custom) {
     const lack = await customCheck(input, check)
-    if (lack !== undefined) return waitingFor({ ...lack, what: `check ${check.name}: ${lack.what}` })
+    if (lack !== undefined) return waitingFor({ ...lack, what: `check "${check.name}": ${lack.what}` })
   }
   return { result: 'done' }
 }
@@ -102,7 +102,7 @@ async function defaultChecks({ work, objects, changed, observe }: ReadinessInput
     const isGone = object === undefined
     if (!isGone) observe?.(object)
     else if (reference.isFinished === true) return undefined
-    const problem = isGone ? 'it is not there' : notReady(object, changed?.has(object.metadata.uid))
+    const problem = isGone ? 'it does not exist' : notReady(object, changed?.has(object.metadata.uid))
     return problem === undefined ? undefined : { reference, what: `${describeObject(reference)}: ${problem}`, isGone }
   })
   return lacks.filter((lack) => lack !== undefined)
@@ -115,7 +115,7 @@ async function customCheck(input: ReadinessInput, check: CustomCheck): Promise<M
     const object = await readReferred(target, reference, work.signal)
     if (object !== undefined) return await missingState(input, check, object, reference.kind)
     const known = finished.find((one) => names(check, one) && isSameObject(reference, one.resource))
-    if (known === undefined) return { reference, what: `${describeObject(reference)} is not there` }
+    if (known === undefined) return { reference, what: `${describeObject(reference)} does not exist` }
     return isSatisfied(known, check) ? undefined : { reference, what: `${describeObject(reference)} ${UNCHECKED}` }
   })
   const lack = named.find((one) => one !== undefined)
@@ -123,7 +123,7 @@ async function customCheck(input: ReadinessInput, check: CustomCheck): Promise<M
   return await labelCheck(target, check, { labels: check.labels, input })
 }
 
-const UNCHECKED = 'is gone before it satisfied the check, and this job does not create it again'
+const UNCHECKED = 'was deleted before it satisfied the check, and this job does not create it again'
 
 async function labelCheck(
   target: TargetCluster,
@@ -137,7 +137,7 @@ async function labelCheck(
     if (lack !== undefined) return lack
   }
   if (hasFound) return undefined
-  return { reference: { kind: labels.kind, name: '*' }, what: `no ${labels.kind} has the labels of the selector` }
+  return { reference: { kind: labels.kind, name: '*' }, what: `no ${labels.kind} has the labels of labelSelector` }
 }
 
 async function missingState(
@@ -169,7 +169,7 @@ async function* selected(target: TargetCluster, labels: LabelSelector, signal: A
     .map(([name, value]) => `${name}=${value}`)
     .join(',')
   const tooMany = () => {
-    const message = `labelSelector of kind ${labels.kind} finds more than ${MAX_OBJECTS} objects`
+    const message = `labelSelector: found more than ${MAX_OBJECTS} objects of kind ${labels.kind}; use more labels`
     return configurationProblem('ReadinessCheck', 'InvalidConfiguration', message)
   }
   yield* listObjects(target.kube, resourcePath(served, undefined), { labelSelector, signal, tooMany })

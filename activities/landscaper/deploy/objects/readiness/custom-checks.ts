@@ -31,10 +31,10 @@ export function unsatisfied(object: KubeObject, requirements: readonly Requireme
 function requirementProblem(object: KubeObject, { path, pathText, operator, values }: Requirement): string | undefined {
   const found = valuesAt(path, object)
   if (typeof found === 'string') return `${pathText} is ${found}`
-  if (operator === '!') return found.length === 0 ? undefined : `${pathText} is there, expected that it is not`
-  if (found.length === 0) return `${pathText} is not there`
+  if (operator === '!') return found.length === 0 ? undefined : `${pathText} has a value; expected none`
+  if (found.length === 0) return `${pathText} has no value`
   const isMet = found.every((value) => satisfies(operator, value, values))
-  return isMet ? undefined : `${pathText} is not as required (operator ${operator})`
+  return isMet ? undefined : `${pathText} does not satisfy operator "${operator}"`
 }
 
 function valuesAt(path: Requirement['path'], object: KubeObject): readonly unknown[] | string {

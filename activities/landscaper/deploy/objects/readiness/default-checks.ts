@@ -33,7 +33,7 @@ const RULES: ReadonlyMap<string, Rule> = new Map([
 function observed(rule: Rule): Rule {
   return (object, spec, status) =>
     count(status['observedGeneration']) < (object.metadata.generation ?? 0)
-      ? 'its controller has not seen the newest spec yet'
+      ? 'its controller has not observed the latest spec'
       : rule(object, spec, status)
 }
 
@@ -57,7 +57,7 @@ function deploymentProblem(_: KubeObject, spec: Fields, status: Fields): string 
   const old = count(status['replicas']) - updated
   return (
     missing('updated', updated, wanted) ??
-    (old > 0 ? `${old} old ${old === 1 ? 'replica is' : 'replicas are'} still there` : undefined) ??
+    (old > 0 ? `${old} old ${old === 1 ? 'replica' : 'replicas'} still exist` : undefined) ??
     missing('available', status['availableReplicas'], Math.max(wanted, updated))
   )
 }

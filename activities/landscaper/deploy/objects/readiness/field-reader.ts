@@ -3,7 +3,7 @@
 export type Fields = Readonly<Record<string, unknown>>
 
 export class FieldReader {
-  /** Sentences such as `spec.config.readinessChecks.custom[0].name is a number; expected a text`. */
+  /** For example `spec.config.readinessChecks.custom[0].name: found a number; expected a text`. */
   readonly mistakes: string[]
 
   constructor(mistakes: string[]) {
@@ -11,7 +11,7 @@ export class FieldReader {
   }
 
   refuse(field: string, found: string, expected: string): void {
-    this.mistakes.push(`${field} is ${found}; expected ${expected}`)
+    this.mistakes.push(`${field}: found ${found}; expected ${expected}`)
   }
 
   /** A map; undefined if it is absent or invalid. */
@@ -36,7 +36,7 @@ export class FieldReader {
 
   text(value: unknown, field: string, expected = 'a text'): string {
     if (typeof value === 'string' && value !== '') return value
-    this.refuse(field, value === '' ? 'empty' : describe(value), expected)
+    this.refuse(field, value === '' ? 'an empty text' : describe(value), expected)
     return ''
   }
 
@@ -57,7 +57,7 @@ export const isMap = (value: unknown): value is Fields =>
 
 /** The type of a value, without the value. */
 export function describe(value: unknown): string {
-  if (value === undefined) return 'absent'
+  if (value === undefined) return 'nothing'
   if (value === null) return 'null'
   if (typeof value === 'string') return 'another text'
   if (Array.isArray(value)) return 'a list'

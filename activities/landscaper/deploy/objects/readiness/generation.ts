@@ -3,8 +3,8 @@
 import type { KubeObject } from '../../../../kube/client.ts'
 import { type Fields, isMap } from './field-reader.ts'
 
-const UNSEEN = 'its controller has not seen the newest spec yet'
-const UNDATED = 'it was changed a moment ago, and its status does not say which generation it describes'
+const UNSEEN = 'its controller has not observed the latest spec'
+const UNDATED = 'it changed a moment ago, and its status has no observedGeneration'
 
 /**
  * The reason why the status cannot be used yet; undefined if it can.

@@ -49,15 +49,15 @@ export function readReadinessConfig(value: unknown, field: string, mistakes: str
   const list = reader.list(config['custom'], `${field}.custom`)
   const names = new Set<string>()
   if (list.length > MOST_CHECKS) {
-    reader.refuse(`${field}.custom`, `a list of ${list.length}`, `at most ${MOST_CHECKS} checks`)
+    reader.refuse(`${field}.custom`, `${list.length} checks`, `at most ${MOST_CHECKS}`)
     return { disableDefault, custom: [] }
   }
   const custom = list.flatMap((one, index) => readCheck(reader, one, { field: `${field}.custom[${index}]`, names }))
   const paths = custom.reduce((sum, { requirements }) => sum + requirements.length, 0)
-  const found = `with ${paths} requirements`
+  const found = `${paths} requirements`
   if (paths > MOST_REQUIREMENTS) reader.refuse(`${field}.custom`, found, `at most ${MOST_REQUIREMENTS} in all checks`)
   const resources = custom.reduce((sum, check) => sum + check.resources.length, 0)
-  const selected = `with ${resources} resources`
+  const selected = `${resources} resources`
   if (resources > MOST_RESOURCES) reader.refuse(`${field}.custom`, selected, `at most ${MOST_RESOURCES} in all checks`)
   return { disableDefault, custom }
 }
@@ -67,13 +67,13 @@ function readCheck(reader: FieldReader, value: unknown, at: { field: string; nam
   const check = reader.requiredMap(value, field)
   if (check === undefined) return []
   const name = reader.text(check['name'], `${field}.name`)
-  if (names.has(name)) reader.refuse(`${field}.name`, 'the name of an earlier check', 'a name of its own')
+  if (names.has(name)) reader.refuse(`${field}.name`, 'the name of an earlier check', 'a unique name')
   names.add(name)
   const isDisabled = reader.flag(check['disabled'], `${field}.disabled`)
   const resources = readResources(reader, check['resourceSelector'], `${field}.resourceSelector`)
   const labels = readLabels(reader, check['labelSelector'], `${field}.labelSelector`)
   if (resources.length === 0 && labels === undefined) {
-    reader.refuse(field, 'without resourceSelector and labelSelector', 'at least one of them')
+    reader.refuse(field, 'neither resourceSelector nor labelSelector', 'at least one of them')
   }
   const requirements = readRequirements(reader, check['requirements'], `${field}.requirements`)
   const targetName = reader.optionalText(check['targetName'], `${field}.targetName`)
@@ -101,7 +101,7 @@ function readLabels(reader: FieldReader, value: unknown, field: string): LabelSe
   if (selector === undefined) return undefined
   const matchLabels = reader.requiredMap(selector['matchLabels'], `${field}.matchLabels`, 'a map of labels') ?? {}
   const entries = Object.entries(matchLabels)
-  if (entries.length === 0) reader.refuse(`${field}.matchLabels`, 'empty', 'at least one label')
+  if (entries.length === 0) reader.refuse(`${field}.matchLabels`, 'an empty map', 'at least one label')
   for (const [name, label] of entries) {
     const isLabel = typeof label === 'string' && LABEL_VALUE.test(label) && LABEL_NAME.test(name)
     if (!isLabel) reader.refuse(`${field}.matchLabels[${name}]`, describe(label), 'a label and its value')
@@ -115,7 +115,7 @@ function readLabels(reader: FieldReader, value: unknown, field: string): LabelSe
 
 function readRequirements(reader: FieldReader, value: unknown, field: string): Requirement[] {
   const list = reader.list(value, field)
-  if (list.length === 0) reader.refuse(field, value === undefined ? 'absent' : 'empty', 'at least one requirement')
+  if (list.length === 0) reader.refuse(field, value === undefined ? 'nothing' : 'an empty list', 'at least one requirement')
   return list.flatMap((one, index) => {
     const at = `${field}[${index}]`
     const requirement = reader.requiredMap(one, at)
@@ -136,16 +136,16 @@ function readRequirement(reader: FieldReader, requirement: Fields, field: string
   const [least = 0, most = 0] = wanted[operator]
   if (values.length < least || values.length > most) {
     const expected = least === most ? `exactly ${least}` : `at least ${least}`
-    reader.refuse(`${field}.values`, `a list of ${values.length}`, `${expected} for operator ${operator}`)
+    reader.refuse(`${field}.values`, `${values.length} values`, `${expected} for operator "${operator}"`)
   }
   return path === undefined ? [] : [{ path, pathText: requirement['jsonPath'] as string, operator, values }]
 }
 
 function readValues(reader: FieldReader, value: unknown, field: string): unknown[] {
   return reader.list(value, field).flatMap((one, index) => {
-    const holder = reader.requiredMap(one, `${field}[${index}]`, 'a map with the field value')
+    const holder = reader.requiredMap(one, `${field}[${index}]`, 'a map with the field "value"')
     if (holder === undefined) return []
-    if (!('value' in holder)) reader.refuse(`${field}[${index}].value`, 'absent', 'any value')
+    if (!('value' in holder)) reader.refuse(`${field}[${index}].value`, 'nothing', 'any value')
     return [holder['value']]
   })
 }
@@ -158,7 +158,7 @@ export function readPath(reader: FieldReader, value: unknown, field: string): Js
     return compileJsonPath(text)
   } catch (error) {
     if (!(error instanceof JsonPathError)) throw error
-    reader.mistakes.push(`${field} is ${error.message}`)
+    reader.mistakes.push(`${field}: found ${error.message}`)
     return undefined
   }
 }

@@ -50,7 +50,7 @@ describe('the configuration of a manifest item', () => {
     expect(old.updateStrategy).toBe('patch')
     expect(old.manifests.map(({ policy, object }) => [policy, object.metadata.name])).toEqual([['manage', 'a']])
     expect(problem(config({ updateStrategy: 'merge' }, V1)).message).toBe(
-      'deploy item item: spec.config.updateStrategy is another text; expected one of update, patch',
+      'spec.config.updateStrategy: found another text; expected one of update, patch',
     )
   })
 
@@ -100,52 +100,51 @@ describe('the configuration of a manifest item', () => {
   const groups = (...deletionGroups: object[]) => config({ deletionGroups })
 
   it.each([
-    [undefined, ' is absent', `a ProviderConfiguration of ${HEAD}/v1alpha2`],
-    ['canary', ' is another text', `a ProviderConfiguration of ${HEAD}/v1alpha2`],
-    [config({}, 'canary/v1'), '.apiVersion is another text', `one of ${HEAD}/v1alpha1, ${HEAD}/v1alpha2`],
-    [{ ...config({}), kind: 'canary' }, '.kind is another text', 'ProviderConfiguration'],
+    [undefined, ': found nothing', `a ProviderConfiguration of ${HEAD}/v1alpha2`],
+    ['canary', ': found another text', `a ProviderConfiguration of ${HEAD}/v1alpha2`],
+    [config({}, 'canary/v1'), '.apiVersion: found another text', `one of ${HEAD}/v1alpha1, ${HEAD}/v1alpha2`],
+    [{ ...config({}), kind: 'canary' }, '.kind: found another text', 'ProviderConfiguration'],
     [
       config({ updateStrategy: 'canary' }),
-      '.updateStrategy is another text',
+      '.updateStrategy: found another text',
       'one of update, patch, merge, mergeOverwrite, replace',
     ],
-    [config({ manifests: 'canary' }), '.manifests is another text', 'a list'],
-    [config({ manifests: undefined, manifest: ['canary'] }), '.manifest is not known', 'manifests, if that is meant'],
-    [config({ manifests: ['canary'] }), '.manifests[0] is another text', 'a map with a manifest'],
-    [config({ manifests: [{}] }), '.manifests[0].manifest is absent', 'an object'],
+    [config({ manifests: 'canary' }), '.manifests: found another text', 'a list'],
+    [config({ manifests: ['canary'] }), '.manifests[0]: found another text', 'a map with a manifest'],
+    [config({ manifests: [{}] }), '.manifests[0].manifest: found nothing', 'an object'],
     [
       config({ manifests: [{ manifest: configMap('a') }, { manifest: configMap('a', { canary: '2' }) }] }),
-      '.manifests[1].manifest is another description of ConfigMap n/a, which spec.config.manifests[0].manifest describes',
-      'each object once',
+      '.manifests[1].manifest: found a second manifest of ConfigMap "n/a", which is also in spec.config.manifests[0].manifest',
+      'one manifest per object',
     ],
-    [groups({}), '.deletionGroups[0] is neither predefinedResourceGroup nor customResourceGroup', EITHER],
-    [groups({ ...ofType('empty'), customResourceGroup: {} }), '.deletionGroups[0] is both', EITHER],
+    [groups({}), '.deletionGroups[0]: found neither predefinedResourceGroup nor customResourceGroup', EITHER],
+    [groups({ ...ofType('empty'), customResourceGroup: {} }), '.deletionGroups[0]: found both', EITHER],
     [
       groups(ofType('canary')),
-      '.deletionGroups[0].predefinedResourceGroup.type is another text',
+      '.deletionGroups[0].predefinedResourceGroup.type: found another text',
       'one of namespaced-resources, cluster-scoped-resources, crds, empty',
     ],
     [
       config({ deletionGroupsDuringUpdate: [{ customResourceGroup: { targetName: 't' } }] }),
-      '.deletionGroupsDuringUpdate[0].customResourceGroup.targetName is set',
-      'it only together with deleteAllResources: true',
+      '.deletionGroupsDuringUpdate[0].customResourceGroup.targetName: found a value',
+      'it only with deleteAllResources: true',
     ],
     [
       groups({ customResourceGroup: { resources: [{ apiVersion: '../v1', kind: 'a' }] } }),
-      '.deletionGroups[0].customResourceGroup.resources[0].apiVersion is another text',
+      '.deletionGroups[0].customResourceGroup.resources[0].apiVersion: found another text',
       '<group>/<version> or v1',
     ],
     [
       config({ readinessChecks: { disableDefault: 'canary' } }),
-      '.readinessChecks.disableDefault is another text',
+      '.readinessChecks.disableDefault: found another text',
       'true or false',
     ],
   ])('%# %j is refused with field, found and expected, without the value', expectRefused)
 
   it.each([
-    [{ policy: 'canary' }, 'policy is another text', 'one of manage, fallback, keep, ignore, immutable'],
-    [{ annotateBeforeCreate: { canary: 1 } }, 'annotateBeforeCreate["canary"] is a number', 'a text'],
-    [{ patchAfterDeployment: ['canary'] }, 'patchAfterDeployment is a list', 'a map'],
+    [{ policy: 'canary' }, 'policy: found another text', 'one of manage, fallback, keep, ignore, immutable'],
+    [{ annotateBeforeCreate: { canary: 1 } }, 'annotateBeforeCreate["canary"]: found a number', 'a text'],
+    [{ patchAfterDeployment: ['canary'] }, 'patchAfterDeployment: found a list', 'a map'],
   ])('%# with the option %j is refused without the value', (options, found, expected) => {
     expectRefused(entry(configMap('a'), options), `.manifests[0].${found}`, expected)
   })
@@ -153,18 +152,18 @@ describe('the configuration of a manifest item', () => {
   it.each([
     [
       configMap('', {}, { generateName: 'canary-' }),
-      'metadata.generateName is set',
-      'spec.config.manifests[0].manifest.metadata.name, by which the object is found again',
+      'metadata.generateName: found a value',
+      'spec.config.manifests[0].manifest.metadata.name, because Pawl finds the object by its name',
     ],
-    [configMap(''), 'metadata.name is empty', 'a text'],
-    [configMap('..'), 'metadata.name is another text', 'a name of an object'],
-    [configMap('a/../canary'), 'metadata.name is another text', 'a name of an object'],
-    [configMap('a', {}, { namespace: '../canary' }), 'metadata.namespace is another text', 'a name of a namespace'],
-    [configMap('a', {}, { labels: { app: 7 } }), 'metadata.labels["app"] is a number', 'a text'],
-    [{ ...configMap('a'), apiVersion: '../../api/v1' }, 'apiVersion is another text', '<group>/<version> or v1'],
-    [{ ...configMap('a'), kind: undefined }, 'kind is absent', 'a text'],
-    [{ ...configMap('a'), metadata: undefined }, 'metadata is absent', 'a map with a name'],
-    [{ apiVersion: 'v1', kind: 'List', items: [configMap('a'), 7] }, 'items[1] is a number', 'an object'],
+    [configMap(''), 'metadata.name: found an empty text', 'a text'],
+    [configMap('..'), 'metadata.name: found another text', 'the name of an object'],
+    [configMap('a/../canary'), 'metadata.name: found another text', 'the name of an object'],
+    [configMap('a', {}, { namespace: '../canary' }), 'metadata.namespace: found another text', 'the name of a namespace'],
+    [configMap('a', {}, { labels: { app: 7 } }), 'metadata.labels["app"]: found a number', 'a text'],
+    [{ ...configMap('a'), apiVersion: '../../api/v1' }, 'apiVersion: found another text', '<group>/<version> or v1'],
+    [{ ...configMap('a'), kind: undefined }, 'kind: found nothing', 'a text'],
+    [{ ...configMap('a'), metadata: undefined }, 'metadata: found nothing', 'a map with a name'],
+    [{ apiVersion: 'v1', kind: 'List', items: [configMap('a'), 7] }, 'items[1]: found a number', 'an object'],
   ])('%# with the manifest %j is refused without the value', (manifest, found, expected) => {
     expectRefused(entry(manifest), `.manifests[0].manifest.${found}`, expected)
   })
@@ -175,16 +174,21 @@ describe('the configuration of a manifest item', () => {
 
   function expectRefused(spec: unknown, found: string, expected: string): void {
     const { message, codes, isFinal } = problem(spec)
-    expect(message).toBe(`deploy item item: spec.config${found}; expected ${expected}`)
+    expect(message).toBe(`spec.config${found}; expected ${expected}`)
     expect(codes).toEqual(['ERR_CONFIGURATION_PROBLEM'])
     expect(isFinal).toBe(true)
   }
 
+  it('is rejected with a suggestion when a field is misspelt', () => {
+    const { message } = problem(config({ manifests: undefined, manifest: ['canary'] }))
+    expect(message).toBe('spec.config.manifest: unknown field; did you mean "manifests"?')
+  })
+
   it('is rejected with all mistakes in one error, up to a limit', () => {
     const two = problem(config({ updateStrategy: 'canary', manifests: [{ manifest: 7, policy: 'canary' }] })).message
-    expect(two.split('; also ')).toHaveLength(3)
+    expect(two.split(' | ')).toHaveLength(3)
     const many = problem(config({ manifests: Array.from({ length: 50 }, () => 'canary') })).message
-    expect(many.split('; also ')).toHaveLength(21)
+    expect(many.split(' | ')).toHaveLength(21)
     expect(many).toMatch(/and 30 more$/)
     expect(two + many).not.toContain('canary')
   })

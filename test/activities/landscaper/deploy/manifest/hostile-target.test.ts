@@ -113,7 +113,7 @@ describe('failures of many objects', () => {
     })
     const names = manifests.map(({ object }) => object.metadata.name)
     expect(applied.managed.map(({ resource }) => resource.name)).toEqual(names)
-    expect(applied.problems.map(({ object }) => object)).toEqual(names.map((name) => `ConfigMap n/${name}`))
+    expect(applied.problems.map(({ object }) => object)).toEqual(names.map((name) => `ConfigMap "n/${name}"`))
   })
 
   it('are reported briefly when an object with many finalizers is not deleted yet', async () => {
@@ -136,7 +136,7 @@ describe('a configuration that is nested thousands of levels deep', () => {
       { manifest: configMap('c'), patchBeforeDelete: deep },
     ]
     expect(() => readManifestConfig(deployItem(config({ manifests: entries, readinessChecks: deep })))).toThrow(
-      'spec.config.manifests[1] is nested too deeply; expected at most 100 levels; also spec.config.manifests[2] is nested too deeply; expected at most 100 levels; also spec.config.readinessChecks is nested',
+      'spec.config.manifests[1]: found more levels; expected at most 100 levels | spec.config.manifests[2]: found more levels; expected at most 100 levels | spec.config.readinessChecks: found more',
     )
     expect(() => readManifestConfig(deployItem(config({ manifests: [{ manifest: configMap('a') }] })))).not.toThrow()
   })

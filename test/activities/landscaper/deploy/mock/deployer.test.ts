@@ -6,7 +6,7 @@ import { deployItemKind } from '../../../../../workflows/landscaper/deploy-item/
 
 const HEAD = { apiVersion: 'mock.deployer.landscaper.gardener.cloud/v1alpha1', kind: 'ProviderConfiguration' }
 const failure = (phase: string) => ({
-  error: { operation: 'Reconcile', reason: 'MockPhase', message: `the configuration asks for phase ${phase}` },
+  error: { operation: 'Reconcile', reason: 'MockPhase', message: `the configuration requests phase ${phase}` },
 })
 
 const answerTo = (config: object) => {

@@ -44,20 +44,20 @@ describe('the configuration of a mock item', () => {
   })
 
   it.each([
-    [undefined, ' is absent', 'a ProviderConfiguration of mock.deployer.landscaper.gardener.cloud/v1alpha1'],
-    [{ kind: HEAD.kind }, '.apiVersion is absent', HEAD.apiVersion],
-    [{ ...HEAD, kind: 'canary' }, '.kind is another text', HEAD.kind],
-    [{ ...HEAD, phase: 'canary' }, '.phase is another text', `one of ${PHASES}`],
-    [{ ...HEAD, initialPhase: 7 }, '.initialPhase is a number', `one of ${PHASES}`],
-    [{ ...HEAD, providerStatus: ['canary'] }, '.providerStatus is a list', 'a map'],
-    [{ ...HEAD, providerStatus: { canary: 1 } }, '.providerStatus.apiVersion is absent', 'a text'],
-    [{ ...HEAD, providerStatus: { apiVersion: 'v1', kind: '' } }, '.providerStatus.kind is empty', 'a text'],
-    [{ ...HEAD, export: 'canary' }, '.export is another text', 'a map'],
-    [{ ...HEAD, apiVersion: null }, '.apiVersion is absent', HEAD.apiVersion],
-    [{ ...HEAD, kind: '' }, '.kind is another text', HEAD.kind],
-    [{ ...HEAD, providerStatus: '' }, '.providerStatus is another text', 'a map'],
+    [undefined, ': found nothing', 'a ProviderConfiguration of mock.deployer.landscaper.gardener.cloud/v1alpha1'],
+    [{ kind: HEAD.kind }, '.apiVersion: found nothing', HEAD.apiVersion],
+    [{ ...HEAD, kind: 'canary' }, '.kind: found another text', HEAD.kind],
+    [{ ...HEAD, phase: 'canary' }, '.phase: found another text', `one of ${PHASES}`],
+    [{ ...HEAD, initialPhase: 7 }, '.initialPhase: found a number', `one of ${PHASES}`],
+    [{ ...HEAD, providerStatus: ['canary'] }, '.providerStatus: found a list', 'a map'],
+    [{ ...HEAD, providerStatus: { canary: 1 } }, '.providerStatus.apiVersion: found nothing', 'a text'],
+    [{ ...HEAD, providerStatus: { apiVersion: 'v1', kind: '' } }, '.providerStatus.kind: found an empty text', 'a text'],
+    [{ ...HEAD, export: 'canary' }, '.export: found another text', 'a map'],
+    [{ ...HEAD, apiVersion: null }, '.apiVersion: found nothing', HEAD.apiVersion],
+    [{ ...HEAD, kind: '' }, '.kind: found another text', HEAD.kind],
+    [{ ...HEAD, providerStatus: '' }, '.providerStatus: found another text', 'a map'],
   ])('%j is refused with field, kind and expectation, without the value', (config, found, expected) => {
-    const message = `deploy item item: spec.config${found}; expected ${expected}`
+    const message = `spec.config${found}; expected ${expected}`
     const codes = ['ERR_CONFIGURATION_PROBLEM']
     expect(() => read(config)).toThrow(
       expect.objectContaining({ reason: 'InvalidConfiguration', message, codes }) as Error,

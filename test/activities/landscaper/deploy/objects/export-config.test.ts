@@ -34,29 +34,29 @@ describe('exports of a configuration', () => {
     expect(mistakesOf(one({ fromResource: undefined }), true)).toEqual([])
     const fromObjectRef = { apiVersion: 'v1', kind: 'Secret', jsonPath: '.ref' }
     expect(mistakesOf(one({ fromResource: undefined, fromObjectRef }), true)).toEqual([
-      'exports.exports[0].fromResource is absent; expected a map, because fromObjectRef is set',
+      'exports.exports[0].fromResource: found nothing; expected a map, because fromObjectRef is set',
     ])
   })
 
   it.each<[string, unknown, string]>([
-    ['a list instead of a map', ['canary'], ' is a list; expected a map'],
-    ['a text instead of a list', { exports: 'canary' }, '.exports is another text; expected a list'],
-    ['an invalid export', { exports: ['canary'] }, '.exports[0] is another text; expected a map'],
+    ['a list instead of a map', ['canary'], ': found a list; expected a map'],
+    ['a text instead of a list', { exports: 'canary' }, '.exports: found another text; expected a list'],
+    ['an invalid export', { exports: ['canary'] }, '.exports[0]: found another text; expected a map'],
   ])('with %s are refused without the value', (_, value, mistake) => {
     expect(mistakesOf(value)).toEqual([`exports${mistake}`])
   })
 
   it.each<[object, string]>([
-    [{ key: undefined }, 'key is absent; expected a text'],
-    [{ key: 'canary..x' }, 'key is a text with an empty part; expected a key such as a.b'],
-    [{ jsonPath: undefined }, 'jsonPath is absent; expected a JSON path'],
+    [{ key: undefined }, 'key: found nothing; expected a text'],
+    [{ key: 'canary..x' }, 'key: found an empty part; expected a key such as a.b'],
+    [{ jsonPath: undefined }, 'jsonPath: found nothing; expected a JSON path'],
     [
       { jsonPath: '.canary[' },
-      'jsonPath is not a JSON path; expected one such as .status.phase or .items[?(@.name=="a")].value',
+      'jsonPath: found not a JSON path; expected one such as .status.phase or .items[?(@.name=="a")].value',
     ],
-    [{ fromResource: undefined }, 'fromResource is absent; expected a map with apiVersion, kind and name'],
-    [{ fromResource: { ...FROM, name: 7 } }, 'fromResource.name is a number; expected a text'],
-    [{ fromObjectRef: { kind: 'Secret', jsonPath: '.ref' } }, 'fromObjectRef.apiVersion is absent; expected a text'],
+    [{ fromResource: undefined }, 'fromResource: found nothing; expected a map with apiVersion, kind and name'],
+    [{ fromResource: { ...FROM, name: 7 } }, 'fromResource.name: found a number; expected a text'],
+    [{ fromObjectRef: { kind: 'Secret', jsonPath: '.ref' } }, 'fromObjectRef.apiVersion: found nothing; expected a text'],
   ])('are refused, without the value, when an export has %j', (change, mistake) => {
     expect(mistakesOf(one(change))).toEqual([`exports.exports[0].${mistake}`])
   })

@@ -113,7 +113,7 @@ describe('an item with another Target', () => {
       ...held,
       metadata: { ...held?.metadata, name: 'a', finalizers: ['test.example/hold'] },
     })
-    const waitingFor = 'target here: ConfigMap n/a is held by finalizer test.example/hold'
+    const waitingFor = 'Target "here": ConfigMap "n/a" is being deleted and has the finalizer test.example/hold'
     expect(await step('install', 'there', ['b'])).toMatchObject({
       result: 'waiting',
       checkpoint: 'deployer: cleanup orphaned',
@@ -152,7 +152,7 @@ describe('an item with another Target', () => {
         codes: ['ERR_CONFIGURATION_PROBLEM'],
       })
       expect(error?.message).toMatch(
-        /^objects of this item are on target here, .*: target n\/here is not there; expected that target; or annotate .*delete-without-uninstall/,
+        /^spec.target: .* previous Target "here": target n\/here is not there; repair that Target, or annotate .*delete-without-uninstall/,
       )
       expect([here.names, there.names]).toEqual([['a', 'b'], []])
     },

@@ -47,7 +47,7 @@ describe('a Target of hostile text', () => {
       'current-context': 'a',
     }
     expect(() => timed(() => readKubeconfig(kubeconfig))).toThrow(
-      /server is a text of 1000010 characters; expected an address/,
+      /server: found a text of 1000010 characters; expected an address/,
     )
   })
 })
@@ -62,7 +62,7 @@ describe('a configuration of hostile text', () => {
         readExportsConfig({ exports: [{ key, jsonPath: '.x', fromResource }] }, 'e', { mistakes, hasValues: false }),
       )
       expect(mistakes).toEqual([
-        expect.stringMatching(/^e\.exports\[0\]\.key is a text of \d+ (?:characters|parts); expected at most 253/),
+        expect.stringMatching(/^e\.exports\[0\]\.key: found \d+ (?:characters|parts); expected at most 253/),
       ])
     },
   )

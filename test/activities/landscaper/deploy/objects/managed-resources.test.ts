@@ -139,7 +139,7 @@ describe('the errors of several objects', () => {
   it('are each shortened, so that a long message does not hide the other messages', () => {
     const problems = ['a', 'b', 'c'].map((object) => ({ object, error: new DeployError('Op', 'R', 'y'.repeat(1000)) }))
     const { message } = joinedError('Op', problems)
-    expect(message).toBe(problems.map(({ object }) => `${object}: ${'y'.repeat(300)}...`).join('; '))
+    expect(message).toBe(problems.map(({ object }) => `${object}: ${'y'.repeat(300)}...`).join(' | '))
   })
 
   it('are limited in number, and the message contains the number of omitted objects', () => {

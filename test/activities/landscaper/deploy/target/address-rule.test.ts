@@ -32,24 +32,24 @@ describe('an address that a Target leads to', () => {
     ['::', 'an unspecified address'],
     ['::ffff:0.0.0.0', 'an unspecified address'],
     ['64:ff9b::', 'an unspecified address'],
-    ['fd00:ec2::254', 'an address of the metadata of a cloud'],
-    ['fd00:ec2::23', 'an address of the metadata of a cloud'],
-    ['fd20:ce::254', 'an address of the metadata of a cloud'],
-    ['168.63.129.16', 'an address of the metadata of a cloud'],
-    ['::ffff:100.100.100.200', 'an address of the metadata of a cloud'],
-    ['::ffff:192.0.0.192', 'an address of the metadata of a cloud'],
-    ['192.0.0.192', 'an address of the metadata of a cloud'],
-    ['fd00:42::42', 'an address of the metadata of a cloud'],
+    ['fd00:ec2::254', 'the address of a metadata service of a cloud'],
+    ['fd00:ec2::23', 'the address of a metadata service of a cloud'],
+    ['fd20:ce::254', 'the address of a metadata service of a cloud'],
+    ['168.63.129.16', 'the address of a metadata service of a cloud'],
+    ['::ffff:100.100.100.200', 'the address of a metadata service of a cloud'],
+    ['::ffff:192.0.0.192', 'the address of a metadata service of a cloud'],
+    ['192.0.0.192', 'the address of a metadata service of a cloud'],
+    ['fd00:42::42', 'the address of a metadata service of a cloud'],
     ['fec0::1', 'a site-local address'],
     ['feff:ffff::1', 'a site-local address'],
-    ['64:ff9b:1::7f00:1', 'an address that stands for one of IPv4'],
-    ['64:ff9b:1:7f:0:100::', 'an address that stands for one of IPv4'],
-    ['64:ff9b:1:ffff::a00:1', 'an address that stands for one of IPv4'],
-    ['kube.example', 'which is no address'],
-    ['', 'which is no address'],
+    ['64:ff9b:1::7f00:1', 'an IPv6 address with an embedded IPv4 address'],
+    ['64:ff9b:1:7f:0:100::', 'an IPv6 address with an embedded IPv4 address'],
+    ['64:ff9b:1:ffff::a00:1', 'an IPv6 address with an embedded IPv4 address'],
+    ['kube.example', 'not an IP address'],
+    ['', 'not an IP address'],
   ])('is refused by default: %s', (address, what) => {
     expect(refusal(address)).toBe(
-      `its server https://kube.example is at ${address}, ${what}; expected another address, or kube.example:443 in --target-allow of the worker`,
+      `server https://kube.example has the address ${address}, ${what}; use another server, or let the operator add kube.example:443 to --target-allow of the worker`,
     )
   })
 
@@ -92,7 +92,7 @@ describe('an address that a Target leads to', () => {
   it('is listed by what the URL has for it', () => {
     expect(refusal('127.0.0.1', ['127.0.0.1:6443'], 'https://127.1:6443')).toBeUndefined()
     expect(refusal('127.0.0.1', ['127.0.0.1:6443'], 'https://127.0.0.1:6444')).toContain(
-      '127.0.0.1:6444 in --target-allow',
+      'add 127.0.0.1:6444 to --target-allow',
     )
     expect(refusal('::1', ['::1'], 'https://[0::1]:6443')).toBeUndefined()
   })
@@ -119,7 +119,7 @@ describe('a server that is spoken to without TLS', () => {
     ['http://[::1]:8080', ['::1/128', '127.0.0.1'], 'http://[::1]:8080', '[::1]:8080'],
   ])('is refused elsewhere: %s, %j', (server, listed, origin, place) => {
     expect(plain(server, ...listed)).toBe(
-      `its server ${origin} is spoken to without TLS; expected https, or ${place} in --target-allow of the worker`,
+      `server ${origin} does not use TLS; use https, or let the operator add ${place} to --target-allow of the worker`,
     )
   })
 })

@@ -107,7 +107,7 @@ describe('a list of a server', () => {
 
   it('is rejected if a page of one object is larger than 16 MiB', async () => {
     server.serve(() => ({ body: 'x'.repeat(17 * 1024 * 1024) }))
-    expect((await failure(look())).message).toContain('an object alone is more than')
+    expect((await failure(look())).message).toContain('an object alone exceeds the limit')
   })
 
   it('is not reported in full if its names are long', async () => {
@@ -144,7 +144,7 @@ describe('rejected credentials', () => {
       const error = await failure(work)
       expect(error).toMatchObject({ reason: 'Unknown', codes: ['ERR_UNAUTHORIZED'], isFinal: true })
       expect(error.message).toMatch(
-        /^target n\/hostile: its server refuses the credentials \(GET \/api\/v1(?:\/x)?: 401 Unknown\); expected valid ones/,
+        /^Target "n\/hostile": the server rejects the credentials \(GET \/api\/v1(?:\/x)?: 401 Unknown\); renew them$/,
       )
     }
   })
@@ -164,7 +164,7 @@ describe('a server that does not answer', () => {
     }
     expect(await failure(server.open())).toMatchObject({
       ...BROKEN,
-      message: `target n/hostile: ${first.message}; it is asked again soon`,
+      message: `Target "n/hostile": ${first.message}; Pawl retries soon`,
     })
     expect(server.requests).toEqual([])
     server.nowMs += 3000
@@ -216,7 +216,7 @@ describe('a reference without namespace to a namespaced object', () => {
       expect(await failure(look)).toMatchObject({
         reason: 'InvalidConfiguration',
         codes: ['ERR_CONFIGURATION_PROBLEM'],
-        message: 'ConfigMap a: namespace is absent; expected one, because objects of kind ConfigMap are in namespaces',
+        message: 'ConfigMap "a": namespace: found nothing; expected a namespace, because ConfigMap is a namespaced kind',
       })
     }
   })

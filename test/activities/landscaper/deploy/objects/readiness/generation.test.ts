@@ -20,7 +20,7 @@ const ready = (observedGeneration?: number) => ({
   ...(observedGeneration !== undefined && { observedGeneration }),
 })
 
-const UNSEEN = 'its controller has not seen the newest spec yet'
+const UNSEEN = 'its controller has not observed the latest spec'
 
 describe('a status', () => {
   // The last two columns: the reason why the status does not count, if this attempt has not changed the object, and if it has.

@@ -44,34 +44,34 @@ describe('readiness checks of a configuration', () => {
   })
 
   it.each<[string, unknown, string]>([
-    ['no map', ['canary'], 'f is a list; expected a map'],
-    ['a flag that is none', { disableDefault: 'canary' }, 'f.disableDefault is another text; expected true or false'],
-    ['no list', { custom: 'canary' }, 'f.custom is another text; expected a list'],
-    ['a check that is none', { custom: ['canary'] }, 'f.custom[0] is another text; expected a map'],
+    ['no map', ['canary'], 'f: found a list; expected a map'],
+    ['a flag that is none', { disableDefault: 'canary' }, 'f.disableDefault: found another text; expected true or false'],
+    ['no list', { custom: 'canary' }, 'f.custom: found another text; expected a list'],
+    ['a check that is none', { custom: ['canary'] }, 'f.custom[0]: found another text; expected a map'],
     [
       'a name twice',
       { custom: [CHECK, CHECK] },
-      'f.custom[1].name is the name of an earlier check; expected a name of its own',
+      'f.custom[1].name: found the name of an earlier check; expected a unique name',
     ],
   ])('with %s are refused without the value', (_, value, mistake) => {
     expect(read(value).mistakes).toEqual([mistake])
   })
 
   it.each<[string, object, string]>([
-    ['name', { name: undefined }, '.name is absent; expected a text'],
+    ['name', { name: undefined }, '.name: found nothing; expected a text'],
     [
       'selector',
       { resourceSelector: [] },
-      ' is without resourceSelector and labelSelector; expected at least one of them',
+      ': found neither resourceSelector nor labelSelector; expected at least one of them',
     ],
-    ['kind', { resourceSelector: [{ ...REFERENCE, kind: '' }] }, '.resourceSelector[0].kind is empty; expected a text'],
-    ['labels', labels({}), '.labelSelector.matchLabels is empty; expected at least one label'],
+    ['kind', { resourceSelector: [{ ...REFERENCE, kind: '' }] }, '.resourceSelector[0].kind: found an empty text; expected a text'],
+    ['labels', labels({}), '.labelSelector.matchLabels: found an empty map; expected at least one label'],
     [
       'only label of the selector',
       labels({ a: 'b,canary=c' }),
-      '.labelSelector.matchLabels[a] is another text; expected a label and its value',
+      '.labelSelector.matchLabels[a]: found another text; expected a label and its value',
     ],
-    ['requirements', { requirements: undefined }, '.requirements is absent; expected at least one requirement'],
+    ['requirements', { requirements: undefined }, '.requirements: found nothing; expected at least one requirement'],
   ])('are refused, without the value, when a check has no %s', (_, change, mistake) => {
     expect(read(check(change)).mistakes).toEqual([`f.custom[0]${mistake}`])
   })
@@ -79,19 +79,19 @@ describe('readiness checks of a configuration', () => {
   it.each<[object, string]>([
     [
       { jsonPath: '.canary[', operator: '!' },
-      'jsonPath is not a JSON path; expected one such as .status.phase or .items[?(@.name=="a")].value',
+      'jsonPath: found not a JSON path; expected one such as .status.phase or .items[?(@.name=="a")].value',
     ],
-    [{ operator: 'canary' }, 'operator is another text; expected one of =, !, exists, ==, !=, in, notin'],
+    [{ operator: 'canary' }, 'operator: found another text; expected one of =, !, exists, ==, !=, in, notin'],
     [
       { operator: '=', values: [{ value: 1 }, { value: 2 }] },
-      'values is a list of 2; expected exactly 1 for operator ==',
+      'values: found 2 values; expected exactly 1 for operator "=="',
     ],
-    [{ operator: 'in' }, 'values is a list of 0; expected at least 1 for operator in'],
+    [{ operator: 'in' }, 'values: found 0 values; expected at least 1 for operator "in"'],
     [
       { operator: 'in', values: [{ value: 1 }, 'canary'] },
-      'values[1] is another text; expected a map with the field value',
+      'values[1]: found another text; expected a map with the field "value"',
     ],
-    [{ operator: '==', values: [{ canary: 1 }] }, 'values[0].value is absent; expected any value'],
+    [{ operator: '==', values: [{ canary: 1 }] }, 'values[0].value: found nothing; expected any value'],
   ])('are refused, without the value, when a requirement is %j', (requirement, mistake) => {
     const { mistakes } = read(check({ requirements: [{ jsonPath: '.a', ...requirement }] }))
     expect(mistakes).toEqual([`f.custom[0].requirements[0].${mistake}`])
@@ -139,16 +139,16 @@ describe('a requirement', () => {
   })
 
   it.each<[string, string, unknown[], string]>([
-    ['a', '!', [], 'a is there, expected that it is not'],
-    ['zero', '!', [], 'zero is there, expected that it is not'],
-    ['gone', 'exists', [], 'gone is not there'],
-    ['gone', '!=', [1], 'gone is not there'],
-    ['gone', 'notin', [1], 'gone is not there'],
-    ['a', '==', ['1'], 'a is not as required (operator ==)'],
-    ['a', '==', [true], 'a is not as required (operator ==)'],
-    ['b', '==', [{ c: [1, {}] }], 'b is not as required (operator ==)'],
-    ['list[*].v', '==', ['yes'], 'list[*].v is not as required (operator ==)'],
-    ['list[*].v', 'notin', ['no'], 'list[*].v is not as required (operator notin)'],
+    ['a', '!', [], 'a has a value; expected none'],
+    ['zero', '!', [], 'zero has a value; expected none'],
+    ['gone', 'exists', [], 'gone has no value'],
+    ['gone', '!=', [1], 'gone has no value'],
+    ['gone', 'notin', [1], 'gone has no value'],
+    ['a', '==', ['1'], 'a does not satisfy operator "=="'],
+    ['a', '==', [true], 'a does not satisfy operator "=="'],
+    ['b', '==', [{ c: [1, {}] }], 'b does not satisfy operator "=="'],
+    ['list[*].v', '==', ['yes'], 'list[*].v does not satisfy operator "=="'],
+    ['list[*].v', 'notin', ['no'], 'list[*].v does not satisfy operator "notin"'],
   ])('%s %s %j does not hold', (path, operator, values, expected) => {
     expect(lack(path, operator, ...values)).toBe(expected)
   })
