@@ -47,7 +47,7 @@ describe('the command pawl', { timeout: 60_000 }, () => {
 
   it.each([
     [['bridge'], '--database-url is missing'],
-    [['worker', '--database-url', 'x', '--temporal-address', 'y', '--sweep-ms', '1'], '--sweep-ms is "1"'],
+    [['worker', '--database-url', 'x', '--temporal-address', 'y', '--sweep-ms', '1'], '--sweep-ms: found "1"'],
   ])('ends the process of %j with exit code 2', (args, message) => {
     const { status, stdout, stderr } = pawl(args)
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
