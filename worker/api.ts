@@ -72,12 +72,12 @@ async function api({ log, stopping, onClose }: ProcessContext): Promise<void> {
   while (!stopping.signal.aborted) {
     await look(checks, questions)
     const found = await readPair().catch((error: unknown) => {
-      log.warn({ err: error }, 'the certificate cannot be read; the former one is served')
+      log.warn({ err: error }, 'the certificate cannot be read; the previous certificate stays in use')
     })
     if (found !== undefined && found.cert !== pair?.cert) {
       server.setCertificate(found)
       pair = found
-      log.info('a new certificate is served')
+      log.info('using a new certificate')
     }
     await sleep(LOOK_MS, undefined, { signal: stopping.signal }).catch(() => undefined)
   }
@@ -88,7 +88,7 @@ async function api({ log, stopping, onClose }: ProcessContext): Promise<void> {
 async function look(checks: ReadinessChecks, questions: Pick<JournalQueries, 'followedKinds'>): Promise<void> {
   const error: unknown = await questions.followedKinds().then(
     () => undefined,
-    () => new Error('it does not answer'),
+    () => new Error('no answer'),
   )
   checks.report('journal', error)
 }

@@ -37,7 +37,7 @@ await runProcess('bridge', config.logLevel, bridge)
 async function bridge({ log, stopping, onClose }: ProcessContext): Promise<void> {
   const contentKey =
     settings.contentKeyPath === undefined ? undefined : await loadOrCreateContentKey(settings.contentKeyPath)
-  if (contentKey === undefined) log.warn('no content key: changes of hashed content are not seen')
+  if (contentKey === undefined) log.warn('no content key: changes of hashed content wake no controller')
 
   // Every reflector may commit and renew its lease at the same time; the clock needs one more connection.
   const db = openDatabase(settings.databaseUrl, watchedKinds.length * 2 + 1)
@@ -118,7 +118,7 @@ async function maintainJournal({ db, log, retentionMs, now }: MaintenanceDeps, s
       const pruned = await pruneJournal(db, retentionMs, now())
       log.debug({ made, pruned }, 'journal kept up')
     } catch (error) {
-      log.warn({ error: String(error) }, 'journal could not be kept up')
+      log.warn({ error: String(error) }, 'the maintenance of the journal failed; retrying')
     }
     await pause(HOUR_MS, signal)
   }

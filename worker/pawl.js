@@ -16,7 +16,7 @@ const node = findNode(here)
 
 if (node === undefined) {
   process.stderr.write(
-    `pawl: node ${process.version} is too old; expected 24 or newer, and there is no node_modules/node: run npm ci\n`,
+    `pawl: found Node ${process.version}; expected 24 or newer; run npm ci, which installs Node 24 in node_modules/node\n`,
   )
   process.exit(1)
 }
@@ -27,7 +27,7 @@ const child = spawn(node, ['--disable-warning=ExperimentalWarning', cli, ...proc
 // An injector sends SIGUSR1 to a waiting init container (`pawl injector chaos-handler`).
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1']) process.on(name, () => child.kill(name))
 child.once('error', (error) => {
-  process.stderr.write(`pawl: ${node} could not be started: ${error.message}\n`)
+  process.stderr.write(`pawl: cannot start ${node}: ${error.message}\n`)
   process.exit(1)
 })
 child.once('exit', (code, name) => process.exit(code ?? 128 + (constants.signals[name] ?? 0)))

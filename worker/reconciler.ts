@@ -75,7 +75,7 @@ type Resources = NonNullable<Awaited<ReturnType<typeof openResources>>>
 async function openResources({ log, stopping, onClose }: ProcessContext) {
   const checks = createReadinessChecks()
   checks.report('workers', new Error('they do not ask for tasks yet'))
-  const metrics = new Metrics({ now, failed: (error) => log.warn({ err: error }, 'metrics could not be measured') })
+  const metrics = new Metrics({ now, failed: (error) => log.warn({ err: error }, 'metrics could not be computed') })
   for (const declared of metricsOf(settings.wings)) metrics.declare(declared)
   const health = await serveHealth(checks, settings.healthHost, settings.healthPort, metrics)
   onClose(() => health.close())

@@ -50,7 +50,7 @@ async function webhook({ log, stopping, onClose }: ProcessContext): Promise<void
   onClose(() => kube.close())
   const store = storeOf(kube)
   const checks = createReadinessChecks()
-  checks.report('configuration', new Error('it is not written yet'))
+  checks.report('configuration', new Error('the configuration is not written yet'))
   const metrics = new Metrics({
     now: () => new Date(),
     failed: (error) => log.warn({ err: error }, 'nothing is measured'),
@@ -92,10 +92,10 @@ async function webhook({ log, stopping, onClose }: ProcessContext): Promise<void
       // An unreadable certificate throws here, and the previous one stays in use.
       if (now.serving.certificate !== certificates.serving.certificate) {
         server.setCertificate(now.serving)
-        log.info('a new certificate is served')
+        log.info('using a new certificate')
       }
       certificates = now
-      if (await configure(kube, certificates)) log.info('the configuration is written')
+      if (await configure(kube, certificates)) log.info('wrote the configuration')
       checks.report('configuration', undefined)
       failures = 0
     } catch (error) {
@@ -103,7 +103,7 @@ async function webhook({ log, stopping, onClose }: ProcessContext): Promise<void
       if (validityOf(certificates.serving).to <= Date.now()) checks.report('configuration', error)
       log.warn(
         { err: error, delayMs: delayMs(failures) },
-        'certificates or configuration could not be looked at; looking again',
+        'certificates or configuration could not be checked; retrying',
       )
     }
     if (attempts === 0)
@@ -144,7 +144,7 @@ async function firstCertificates(
       return await store(Date.now())
     } catch (error) {
       checks.report('configuration', error)
-      log.warn({ err: error, delayMs: 1000 }, 'there is no certificate yet; looking again')
+      log.warn({ err: error, delayMs: 1000 }, 'the certificate does not exist yet; retrying')
     }
     await sleep(1000, undefined, { signal: stopping.signal }).catch(() => undefined)
   }

@@ -188,7 +188,7 @@ function linesOfRestarts(worker: string): readonly (readonly [run: string, found
   return stage.pawl
     .log(worker)
     .split('\n')
-    .filter((line) => line.includes('"msg":"a run does not fit the present code; it is restarted'))
+    .filter((line) => line.includes('"msg":"a run cannot be replayed by the present code; it is restarted'))
     .map((line) => {
       const { controller, name, found } = JSON.parse(line) as Record<'controller' | 'name' | 'found', string>
       return [`${controller} ${name}`, found] as const

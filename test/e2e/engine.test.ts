@@ -319,7 +319,7 @@ describe('a worker whose slots are all in use', { timeout: CROWD_LIMIT_MS }, () 
     const names = Array.from({ length: CROWD }, (_, index) => `job-${index}`)
     for (const name of names) await cluster.create(installation(name, []), 'installations')
     const isBehind = ({ message }: KubeEvent) =>
-      /^waits for its turn since \S+: \d+ of its namespace come/.test(message)
+      /^waits for a worker since \S+: (?:\d+|no other job) of its namespace (?:is|are) ahead/.test(message)
     const hasOneBehind = async () => (await eventsOfWaitingJobs()).some(isBehind)
     await expect.poll(hasOneBehind, { timeout: 90_000, interval: 500 }).toBe(true)
     proxy?.arm()

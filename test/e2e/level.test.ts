@@ -30,7 +30,7 @@ beforeAll(async () => {
   await installWidgets()
 })
 
-const NOT_SERVED = 'the cluster does not serve this kind; expected its CRD to be installed; waiting for it'
+const NOT_SERVED = 'the cluster does not serve this kind; apply its CRD; the bridge waits for the CRD'
 
 async function readiness(): Promise<unknown> {
   const port = /"healthPort":(\d+)/.exec(stage.pawl.log('bridge'))?.[1] ?? ''

@@ -61,7 +61,7 @@ describe.skipIf(binary === undefined)(`a Temporal whose store fails${reason}`, {
     expect([...lives.failures, ...(await lives.wrong())]).toEqual([])
     expect(doubled(proxy.writes)).toEqual([])
     expect(await unevenJobs(pawl)).toEqual([])
-    expect(pawl.log('worker')).not.toContain('run is not in Temporal any more')
+    expect(pawl.log('worker')).not.toContain('the run does not exist in Temporal any more')
     expect(await readFile(temporal.spec.logFile, 'utf8')).toContain('fault injection error')
   })
 })

@@ -144,7 +144,7 @@ describe('a tenant with a token', () => {
     const away = told.filter(({ status }) => status === 429)
     expect(told.filter(({ status }) => status === 401).length + away.length).toBe(500)
     expect(away.length).toBeGreaterThan(300)
-    const message = expect.stringContaining('too many tokens that are not known yet') as unknown
+    const message = expect.stringContaining('too many new tokens') as unknown
     expect(away[0]?.body).toMatchObject({ kind: 'Status', reason: 'TooManyRequests', code: 429, message })
     expect(new Set(again.map(({ status }) => status))).toEqual(new Set([401]))
   })

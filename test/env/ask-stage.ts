@@ -80,7 +80,7 @@ export const COMMANDS: readonly Command[] = [
     words: ['why', 'di/shop-db'],
     prints: [
       'DeployItem ask-team-a/shop-db is Failed: no such image.\n\nWhat happened:\n',
-      'another client changed Installation ask-team-a/shop: metadata.annotations',
+      'another client changed Installation ask-team-a/shop: ',
       'operation": reconcile',
       'the job of Installation ask-team-a/shop started (operation reconcile)',
       'the run of installation ask-team-a/shop changed DeployItem ask-team-a/shop-db.\n',

@@ -175,7 +175,7 @@ describe('a run whose row exists before the run', () => {
     })
     const wake = await storeWake(test, uid, { controller: 'execution' })
     expect(await deliverer({ client }).deliver(wake)).toMatchObject({ result: 'started' })
-    expect(meanwhile).toEqual({ result: 'its run is being started', retryAt: expect.any(Date) as unknown })
+    expect(meanwhile).toEqual({ result: 'another process is starting the run', retryAt: expect.any(Date) as unknown })
     expect(await findOpenJob(test.db, 'execution', uid)).toMatchObject({ workflow_id: workflowID })
     expect(await deliverer().deliver(wakeOfItem)).toMatchObject({ result: 'signalled' })
   })

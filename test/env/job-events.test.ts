@@ -97,9 +97,9 @@ describe('a root job', () => {
         uid: lasting,
         reason: 'JobStarted',
         type: 'Normal',
-        message: `job j1 runs since ${ago(20_000).toISOString()} (edited)`,
+        message: `job j1 started at ${ago(20_000).toISOString()} (edited)`,
       },
-      { uid: ended, reason: 'JobSucceeded', type: 'Normal', message: 'job j1 has succeeded after 60 s' },
+      { uid: ended, reason: 'JobSucceeded', type: 'Normal', message: 'job j1 succeeded after 60 s' },
       { uid: stalled, reason: 'JobStarted' },
       { uid: stalled, reason: 'JobStalled', type: 'Warning' },
     ]
@@ -107,7 +107,7 @@ describe('a root job', () => {
     for (const one of expected) expect(told()).toContainEqual(expect.objectContaining(one))
     const { message } = told().find(({ reason }) => reason === 'JobStalled') ?? {}
     expect(message).toBe(
-      `job j1 is in phase Progressing since ${ago(20 * MINUTE).toISOString()}; what it waits for says: pawl why installation/shop`,
+      `job j1 is in phase Progressing since ${ago(20 * MINUTE).toISOString()}; find the cause with: pawl why installation/shop`,
     )
   })
 

@@ -82,7 +82,7 @@ describe('a view', () => {
     expect(await faultOf('broken', { kind, many: true, viewed: true })).toEqual({
       code: 'ViewFailed',
       retryable: false,
-      message: 'the view of state broken throws on ConfigMap n/a: no such field',
+      message: 'the view of state broken throws for ConfigMap n/a: no such field',
     })
   })
 })

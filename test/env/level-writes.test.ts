@@ -100,7 +100,7 @@ describe('an object that is applied', () => {
     await apply(wanted({ key: '2' }), { owner: 'none', subject: { ...subject, uid: 'uid-new' } })
     expect(stored()?.['data']).toEqual({ key: '2' })
     await expect(apply(wanted({ key: '3' }), { owner: 'none', subject: { ...subject, name: 'x' } })).rejects.toThrow(
-      'belongs to nobody',
+      'does not own it',
     )
   })
 

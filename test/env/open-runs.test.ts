@@ -68,7 +68,7 @@ describe('an open run whose workflow task fails repeatedly', () => {
     expect(await sweep()).toEqual(LOST)
     expect((await handle.describe()).status.name).toBe('TERMINATED')
     await expect(handle.result()).rejects.toMatchObject({
-      cause: expect.objectContaining({ message: 'its workflow task was tried 4 times' }) as unknown,
+      cause: expect.objectContaining({ message: 'its workflow task failed 4 times' }) as unknown,
     })
   })
 

@@ -83,7 +83,7 @@ describe('a run that was recorded as stuck', () => {
       isNoted: false,
     })
     expect(await findOpenJob(test.db, 'installation', 'u1')).toBeUndefined()
-    expect(await test.wakes()).toMatchObject([{ uid: 'u1', may_start: true, cause: 'its run was made by other code' }])
+    expect(await test.wakes()).toMatchObject([{ uid: 'u1', may_start: true, cause: 'its run was started by other code' }])
   })
 
   it('is left running while its workflow task may succeed, and loses its record after it has continued', async () => {
@@ -108,7 +108,7 @@ describe('a run that met a bug', () => {
     const { ended, reasons, posted } = await look(NOW)
     expect(ended).toEqual([`${row.workflow_id} r1`])
     // The termination reason in Temporal omits the error message, which may quote an object.
-    expect(reasons).toEqual(['a run that met a bug of other code is restarted'])
+    expect(reasons).toEqual(['restarting a run that failed with a bug of other code'])
     expect(posted).toEqual([])
     for (const [runID, sinceMs, pauseMs] of [
       ['r2', 0, 20_000],
@@ -128,7 +128,7 @@ describe('a run that met a bug', () => {
     const changed = { ...deps, now: () => later(5), route: () => ({ ignored: 'set-up' }) }
     await journalEvents(test.db, { cluster: 'c', source: 'watch', events }, changed)
     const { reasons } = await worker('RUNNING', 2)(later(6))
-    expect(reasons).toEqual(['a run that met a bug is restarted: its object has changed'])
+    expect(reasons).toEqual(['restarting a run that failed with a bug, because its object has changed'])
   })
 })
 

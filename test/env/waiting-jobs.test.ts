@@ -64,15 +64,15 @@ describe('many jobs that wait for capacity', () => {
     await one.reportOnce()
     const first = tellings()
     expect(first.map(({ uid }) => uid).sort()).toEqual([...crowd.slice(0, MOST), alone].sort())
-    const since = (ms: number) => `waits for its turn since ${ago(ms).toISOString()}`
+    const since = (ms: number) => `waits for a worker since ${ago(ms).toISOString()}`
     expect(first).toContainEqual({
       uid: alone,
       reason: 'WaitingForTurn',
       type: 'Normal',
-      message: `${since(60_000)}: none of its namespace come before it, and namespaces take turns`,
+      message: `${since(60_000)}: no other job of its namespace is ahead, and workers serve the namespaces in turns`,
     })
     expect(first.find(({ uid }) => uid === crowd[7])?.message).toBe(
-      `${since(60_000 - 7)}: 7 of its namespace come before it, and namespaces take turns`,
+      `${since(60_000 - 7)}: 7 of its namespace are ahead, and workers serve the namespaces in turns`,
     )
     await one.reportOnce()
     expect(tellings()).toHaveLength(crowd.length + 1)
@@ -160,7 +160,7 @@ describe('a started run without a pass', () => {
         uid: 'u',
         reason: 'WaitingForTurn',
         type: 'Normal',
-        message: `waits for its turn since ${ago(12_000).toISOString()}: its run was started, and no worker has begun it yet`,
+        message: `waits for a worker since ${ago(12_000).toISOString()}: its run was started, and no worker has taken it yet; check that enough workers run`,
       },
     ])
     await one.reportSlowStart(run(''), ago(1))

@@ -11,8 +11,8 @@ const DEMO = join(import.meta.dirname, '../../worker/demo.js')
 const LIMIT = 300_000
 /** The result of the chapter on chaos, by the features of the machine. */
 const CHAOS = {
-  'slow down': 'N pages a second, N while it was slowed down, N after it; nothing is left',
-  kill: 'N pages a second, killed once, N after it; nothing is left',
+  'slow down': 'N pages a second, N while it was slowed down, N after it; all is clean',
+  kill: 'N pages a second, killed once, N after it; all is clean',
   nothing: 'left alone, since nothing can be disturbed on this machine',
 } as const
 
@@ -33,7 +33,7 @@ it('npm run demo comes to its summary, with each example as its title says, and 
     '  cycle: Failed after N s',
     '  cycle found: a -> b -> c -> a',
     '  diamond: Succeeded again after N s',
-    '  diamond: deleted after N s, nothing is left',
+    '  diamond: deleted after N s, with all its items',
     '  bookshop: Succeeded after N s',
     `  shop: ${CHAOS[abilityHere().can]}`,
   ])

@@ -90,7 +90,7 @@ function listAuthorized<Row>(list: List<Row>, places: ObjectPlaces, permissions:
     const namespaces = place ?? (await places.namespacesOf(kind, MAX_NAMESPACES + 1))
     if (namespaces.length > MAX_NAMESPACES)
       throw new Forbidden(
-        `you may not list ${groupKindText(kind)} in all namespaces, and there are more than ${MAX_NAMESPACES} to look at; expected one, by -n`,
+        `you may not list ${groupKindText(kind)} in all namespaces, and the cluster has more than ${MAX_NAMESPACES} namespaces; choose a namespace with -n`,
       )
     const decisions = await Promise.all(namespaces.map(async (one) => await permissions.may('list', kind, one)))
     const listable = namespaces.filter((one, index) => one !== '' && decisions[index] === true)
@@ -273,5 +273,5 @@ async function requirePermission(
 ): Promise<void> {
   if (await permissions.may(verb, kind, namespace)) return
   const where = namespace === '' ? 'in all namespaces' : `in namespace ${namespace}`
-  throw new Forbidden(`you may not ${verb} ${groupKindText(kind)} ${where}; expected a role with that right`)
+  throw new Forbidden(`you may not ${verb} ${groupKindText(kind)} ${where}; ask for a role with that right`)
 }

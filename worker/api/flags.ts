@@ -11,7 +11,7 @@ export const API_FLAGS = {
   kubeconfig: {
     takes: '<file>',
     reads: 'text',
-    text: 'the cluster whose users ask',
+    text: 'the cluster whose users send queries',
     default: '$KUBECONFIG, else in-cluster or the usual file',
   },
   'database-url': {
@@ -116,7 +116,7 @@ export function apiSettings(given: GivenFlags, config: Config): ApiSettings {
       queued: 32,
       perSecond,
       burst: 3 * perSecond,
-      unit: 'questions of one user',
+      unit: 'queries of one user',
     },
     drainMs: flags['drain-ms'],
     healthHost: flags['health-host'],
@@ -127,7 +127,7 @@ export function apiSettings(given: GivenFlags, config: Config): ApiSettings {
 /** Without TLS the server listens on the loopback address only, because requests contain tokens of users. */
 function safeHost(host: string, certificateDir: string | undefined): string {
   if (certificateDir !== undefined || isLoopback(host)) return host
-  throw new Error(`--certificate-dir is missing beside --host ${host}; expected certificates, or a loopback address`)
+  throw new Error(`--certificate-dir is missing, and --host ${host} is not a loopback address; set one of them`)
 }
 
 export function isLoopback(host: string): boolean {

@@ -25,20 +25,20 @@ export class Input {
   }
 
   text(field: string): string {
-    return this.maybeText(field) ?? this.#wrong(field, 'a text')
+    return this.maybeText(field) ?? this.#wrong(field, 'a string')
   }
 
   /** Undefined if the field is absent or null. */
   maybeText(field: string): string | undefined {
     const value = this.#at(field)
     if (value === undefined) return undefined
-    return isText(value) ? value : this.#wrong(field, `a text of at most ${MAX_TEXT_LENGTH} characters`)
+    return isText(value) ? value : this.#wrong(field, `a string of at most ${MAX_TEXT_LENGTH} characters`)
   }
 
   texts(field: string): readonly string[] {
     const value = this.#at(field)
     if (!Array.isArray(value) || value.length > MAX_LIST_LENGTH || !value.every(isText))
-      return this.#wrong(field, `a list of at most ${MAX_LIST_LENGTH} texts`)
+      return this.#wrong(field, `a list of at most ${MAX_LIST_LENGTH} strings`)
     return value
   }
 

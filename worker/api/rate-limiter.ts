@@ -60,7 +60,7 @@ export function createRateLimiter(
     const bucket = bucketOf(name)
     fill(bucket)
     if (bucket.tokens < 1 || bucket.queue.length >= waiting)
-      throw new RateLimited(`too many ${what}; expected at most ${perSecond} a second, ${atOnce} at a time`)
+      throw new RateLimited(`too many ${what}; expected at most ${perSecond} per second and ${atOnce} at the same time`)
     bucket.tokens -= 1
     if (bucket.running >= atOnce) await new Promise<void>((resolve) => bucket.queue.push(resolve))
     else bucket.running += 1

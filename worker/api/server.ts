@@ -95,7 +95,7 @@ async function respond(request: IncomingMessage, response: ServerResponse, servi
   try {
     const text = await answer(request, serving)
     if (text.length > MAX_ANSWER_CHARACTERS)
-      throw new Failure(413, 'RequestEntityTooLarge', 'the answer is too long; expected a narrower question, as by -n')
+      throw new Failure(413, 'RequestEntityTooLarge', 'the answer is too long; narrow the query, for example with -n')
     send(response, 200, text)
   } catch (error) {
     const { code, reason, message } = failureOf(error, serving.log)
@@ -117,10 +117,11 @@ async function answer(
     throw new Failure(
       401,
       'Unauthorized',
-      `found no token; expected one of Kubernetes as bearer, or in ${TOKEN_HEADER}`,
+      `the token is missing; send a Kubernetes token as bearer token, or in the header ${TOKEN_HEADER}`,
     )
   const user = await users(token)
-  if (user === undefined) throw new Failure(401, 'Unauthorized', 'the API server does not know the token')
+  if (user === undefined)
+    throw new Failure(401, 'Unauthorized', 'the API server rejects the token; it may have expired')
   return await rateLimiter(rateLimitKey(user), async () => {
     if (name === 'about') return aboutText(about, user)
     const input = inputOf(parsed(await bodyOf(request)))
@@ -141,7 +142,7 @@ function questionName({ url = '', method }: IncomingMessage): QueryName | 'about
   const question = path.startsWith(ASK_PATH) ? path.slice(ASK_PATH.length) : ''
   const isAbout = path === ABOUT_PATH
   if (!isAbout && !isQuestion(question))
-    throw new Failure(404, 'NotFound', `there is nothing here; expected ${ASK_PATH}QUESTION or ${ABOUT_PATH}`)
+    throw new Failure(404, 'NotFound', `unknown path; expected ${ASK_PATH}QUESTION or ${ABOUT_PATH}`)
   if (method !== 'POST') throw new Failure(405, 'MethodNotAllowed', 'expected POST')
   return isAbout ? 'about' : (question as QueryName)
 }
@@ -156,14 +157,14 @@ function tokenIn({ headers }: IncomingMessage): string | undefined {
 async function bodyOf(request: IncomingMessage): Promise<string> {
   const text = await readBody(request, MAX_BODY_BYTES)
   if (text !== undefined) return text
-  throw new Failure(413, 'RequestEntityTooLarge', `the question is too long; expected at most ${MAX_BODY_BYTES} bytes`)
+  throw new Failure(413, 'RequestEntityTooLarge', `the query is too long; expected at most ${MAX_BODY_BYTES} bytes`)
 }
 
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new BadQuestion('the body is no JSON; expected an object')
+    throw new BadQuestion('the body is not JSON; expected a JSON object')
   }
 }
 
@@ -172,11 +173,11 @@ function failureOf(error: unknown, log: Logger): Failure {
   if (error instanceof BadQuestion) return new Failure(400, 'BadRequest', error.message)
   if (error instanceof Forbidden) return new Failure(403, 'Forbidden', error.message)
   if (error instanceof RateLimited) return new Failure(429, 'TooManyRequests', error.message)
-  log.warn({ err: error }, 'a question could not be answered')
+  log.warn({ err: error }, 'a query failed')
   return new Failure(503, 'ServiceUnavailable', isStatementTimeout(error) ? STATEMENT_TIMEOUT : UNAVAILABLE)
 }
 
-const STATEMENT_TIMEOUT = 'the journal takes too long for this question; expected a narrower one, as by -n'
+const STATEMENT_TIMEOUT = 'the query exceeded its time limit; narrow the query, for example with -n'
 const UNAVAILABLE = 'the journal or the API server does not answer'
 
 /** PostgreSQL cancelled the statement because of statement_timeout. */

@@ -64,7 +64,7 @@ export function createUsers(
   const refused = createExpiringSet(REFUSED_MS, MAX_REFUSED, now)
   const known = createExpiringSet(KNOWN_MS, MAX_KNOWN, now)
   const limits = { concurrent: CONCURRENT_REVIEWS, queued: MAX_QUEUED, perSecond, burst: 3 * perSecond }
-  const limiter = createRateLimiter({ ...limits, unit: 'tokens that are not known yet' }, now)
+  const limiter = createRateLimiter({ ...limits, unit: 'new tokens' }, now)
   const review = async (token: string): Promise<User | undefined> => {
     const body = {
       apiVersion: 'authentication.k8s.io/v1',
@@ -79,7 +79,7 @@ export function createUsers(
   const reviewWithinLimit = async (key: string, token: string): Promise<User> => {
     // U2
     const user = await limiter(known.has(key) ? key : '', async () => await review(token))
-    if (user === undefined) throw new UnknownToken('the API server does not know the token')
+    if (user === undefined) throw new UnknownToken('the API server rejects the token; it may have expired')
     known.add(key)
     return user
   }

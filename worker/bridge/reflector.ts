@@ -216,7 +216,7 @@ async function awaitKind({ log, watched, position, health, signal }: LeaseTerm, 
   if (health.phase !== 'not served')
     log.warn(
       { kind: labelOf(watched), apiVersion, plural },
-      'the cluster does not serve this kind; expected its CRD to be installed; waiting for it',
+      'the cluster does not serve this kind; apply its CRD; the bridge waits for the CRD',
     )
   health.phase = 'not served'
   position.watchFrom = undefined

@@ -29,7 +29,7 @@ export async function relist(term: LeaseTerm): Promise<void> {
       const rewound = await rewindObjects(db, cluster, groupKindOf(watched), version)
       log.warn(
         { kind: labelOf(watched), known: position.checkpoint, listed: version, rewound },
-        'cluster went back in time',
+        'the cluster was restored from a backup; its objects are listed again',
       )
       // If this list fails, the watch must not start at a version of the time before the backup.
       position.watchFrom = undefined
@@ -38,7 +38,7 @@ export async function relist(term: LeaseTerm): Promise<void> {
     for (const { metadata } of items) listedUids.add(metadata.uid ?? '')
     await journalUnderLease(term, await newsAmong(term, items))
   }
-  if (listVersion === undefined) throw new Error(`list of ${labelOf(watched)}: the server sent no page`)
+  if (listVersion === undefined) throw new Error(`list of ${labelOf(watched)}: the server returned no page`)
   await journalDeletions(term, listVersion, listedUids)
 }
 

@@ -71,7 +71,7 @@ const OWN_FLAGS = {
   'content-key': {
     takes: '<file>',
     reads: 'text',
-    text: 'key of content hashes, made when missing',
+    text: 'key of content hashes; created if it is missing',
     default: '$PAWL_CONTENT_KEY',
   },
   'health-host': {
@@ -122,7 +122,7 @@ const OWN_FLAGS = {
     reads: 'number',
     least: 0,
     otherwise: holdMs,
-    text: 'how long an event waits for the answer of the write that caused it',
+    text: 'how long an event waits for the response to the write that caused it',
   },
   ...HEALTH_FLAGS,
 } as const satisfies FlagTable
@@ -145,7 +145,7 @@ const DAY_MS = 24 * 60 * 60 * 1000
 /** @throws with the name of the flag, the actual value and the expected value. */
 export function bridgeSettings(given: GivenFlags, config: Config): BridgeSettings {
   const flags = readFlags(OWN_FLAGS, given)
-  const surroundings = readSharedSettings(flags, given, config, 'a file, made when missing')
+  const surroundings = readSharedSettings(flags, given, config, 'a file; it is created if it is missing')
   readWingFlags(surroundings.wings, given)
   return {
     ...surroundings,
@@ -168,5 +168,5 @@ const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 
 function checkedNamespace(namespace: string | undefined): string | undefined {
   if (namespace === undefined || NAMESPACE.test(namespace)) return namespace
-  throw new Error(`--namespace is "${namespace}"; expected the name of one namespace`)
+  throw new Error(`--namespace: found "${namespace}"; expected the name of one namespace`)
 }

@@ -25,7 +25,7 @@ const UP_FLAGS = {
   'content-key': {
     takes: '<file>',
     reads: 'text',
-    text: 'key of content hashes, made when missing',
+    text: 'key of content hashes; created if it is missing',
     default: '$PAWL_CONTENT_KEY',
   },
 } as const satisfies FlagTable

@@ -44,20 +44,21 @@ interface Disturbed extends Stage {
 export async function disturb(stage: Stage, ability: Ability): Promise<string> {
   if (ability.can === 'nothing') {
     print(
-      `On this machine nothing can be disturbed: ${ability.because}. docs/guides/run-a-disruption.md shows the expected output.\n`,
+      `This machine cannot run disruptions: ${ability.because}. docs/guides/run-a-disruption.md shows the expected output.\n`,
     )
-    return 'shop: left alone, since nothing can be disturbed on this machine'
+    return 'shop: not disturbed, because this machine cannot run disruptions'
   }
-  if (ability.can === 'kill') print(`The shop is not slowed down on this machine, but killed: ${ability.because}.\n`)
+  if (ability.can === 'kill')
+    print(`On this machine the disruption kills the shop instead of slowing it down: ${ability.because}.\n`)
   const processes = new ShopProcesses(ability.can === 'slow down')
   try {
     await openPods(stage)
     const shop = await processes.open()
     await standFor(stage, shop)
     const bars = new Bars(print)
-    const where = ability.can === 'slow down' ? ', in a network of its own,' : ''
-    print(`process ${shop.pid} of this machine${where} stands for the container of that pod, and has visitors;\n`)
-    print('how many pages they get in a second:\n')
+    const where = ability.can === 'slow down' ? ', in a separate network namespace,' : ''
+    print(`process ${shop.pid} of this machine${where} represents the container of that pod and receives requests;\n`)
+    print('pages per second:\n')
     processes.visit(shop, (pages) => bars.add(pages))
     const usual = Math.max(...(await bars.next(SHOWN)))
     const disturbed = { ...stage, processes, shop, bars, usual }
@@ -95,10 +96,9 @@ async function slowDown(stage: Disturbed): Promise<string> {
   await end(stage, 'slow-shop.yaml', 'slow-shop')
   const again = await recovery(stage)
   const after = await processes.network(shop)
-  if (after !== before)
-    throw new Error(`the network of the shop is not as before: found\n${after}\nexpected\n${before}`)
-  print('clean: rules, queues and classes of its network are as before, and no chaos pod is left\n')
-  return `shop: ${usual} pages a second, ${slow} while it was slowed down, ${again} after it; nothing is left`
+  if (after !== before) throw new Error(`the network of the shop has changed: found\n${after}\nexpected\n${before}`)
+  print('clean: its network has the same rules, queues and classes as before, and no chaos pod exists\n')
+  return `shop: ${usual} pages a second, ${slow} while it was slowed down, ${again} after it; all is clean`
 }
 
 async function kill(stage: Disturbed): Promise<string> {
@@ -112,21 +112,21 @@ async function kill(stage: Disturbed): Promise<string> {
     bars.until((pages) => pages < usual / 2),
   )
   await bars.next(1)
-  print('a kubelet starts it again; here the tour does\n')
+  print('a kubelet would restart it; here the tour restarts it\n')
   await standFor(stage, await processes.open())
   await follow(stage, 'container-failure', (object) => statusOf(object) === 'Injected')
   await kubectl(set, 'get', 'disruptions', '-n', NAMESPACE, '-o', 'wide')
   await end(stage, 'container-failure.yaml', 'container-failure')
   const again = await recovery(stage)
-  print('clean: no chaos pod is left\n')
-  return `shop: ${usual} pages a second, killed once, ${again} after it; nothing is left`
+  print('clean: no chaos pod exists\n')
+  return `shop: ${usual} pages a second, killed once, ${again} after it; all is clean`
 }
 
 async function end(stage: Disturbed, file: string, name: string): Promise<void> {
   await kubectl(stage.set, 'delete', '--wait=false', '-f', `examples/chaos/${file}`)
   await follow(stage, name, (object) => object === undefined)
   const { items } = await stage.kube.request<ObjectList>('GET', CHAOS_PODS)
-  if (items.length > 0) throw new Error(`${items.length} chaos pods are left; expected none`)
+  if (items.length > 0) throw new Error(`${items.length} chaos pods still exist; expected none`)
 }
 
 async function recovery({ bars, usual }: Disturbed): Promise<number> {

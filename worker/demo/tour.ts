@@ -48,7 +48,7 @@ async function main(keep: boolean): Promise<number> {
     summarise(results)
     if (keep) {
       showPlaces(set)
-      say('All stays up; Ctrl-C stops it')
+      say('All servers keep running; Ctrl-C stops them')
       await Promise.race([interrupted, death])
     }
     return 0
@@ -70,16 +70,16 @@ async function tour(tour: Tour): Promise<void> {
   const address = await tour.set.kubectl('get', 'dataobject', 'diamond-address', '-o', 'jsonpath={.data}')
   process.stdout.write(`exported: DataObject diamond-address = ${address}\n`)
 
-  say('2. A failing branch: what depends on it never starts')
+  say('2. A failing branch: items that depend on it never start')
   await apply(tour, 'failing-branch.yaml')
   showErrors(await expectPhase(tour, 'failing-branch', 'Failed'))
 
-  say('3. A cycle: what can run runs, then the error names the path')
+  say('3. A cycle: items outside the cycle run, then the error names the path')
   await apply(tour, 'cycle.yaml')
   const cycle = await expectPhase(tour, 'cycle', 'Failed')
   expectCycle(cycle, tour.results)
 
-  say('4. A second job: an annotation asks for it')
+  say('4. A second job: an annotation requests it')
   const before = await readTree(tour.kube, NAMESPACE, 'diamond')
   await kubectl(tour, 'annotate', 'installation', 'diamond', 'landscaper.gardener.cloud/operation=reconcile')
   await expectPhase(tour, 'diamond', 'Succeeded', before?.status.jobID)
@@ -95,7 +95,7 @@ async function tour(tour: Tour): Promise<void> {
   const shop = await tour.set.kubectl('get', 'dataobject', 'bookshop-address', '-o', 'jsonpath={.data}')
   process.stdout.write(`exported: DataObject bookshop-address = ${shop}\n`)
 
-  say('7. Chaos: a shop is disturbed on purpose, for a while, and all is as before')
+  say('7. Chaos: a shop is disturbed on purpose for some seconds, then everything is clean again')
   tour.results.push(await disturb(tour, tour.ability))
 }
 
@@ -133,8 +133,8 @@ async function expectGone(tour: Tour, name: string): Promise<void> {
     '-o',
     'name',
   )
-  if (left !== '') throw new Error(`deploy items are left: ${left.trim()}; expected none`)
-  tour.results.push(`${name}: deleted after ${seconds(started)}, nothing is left`)
+  if (left !== '') throw new Error(`deploy items still exist: ${left.trim()}; expected none`)
+  tour.results.push(`${name}: deleted after ${seconds(started)}, with all its items`)
 }
 
 async function follow(
@@ -152,7 +152,7 @@ async function follow(
       return tree
     }
     if (Date.now() > deadline)
-      throw new Error(`installation ${name} was not over after ${JOB_LIMIT_MS / 1000} s; see the worker's log`)
+      throw new Error(`installation ${name} did not finish in ${JOB_LIMIT_MS / 1000} s; see the worker's log`)
     await sleep(POLL_MS)
   }
 }

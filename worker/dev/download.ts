@@ -39,7 +39,7 @@ export async function download(pin: Pin, path: string, onProgress: (percent: num
     const artefact = join(work, 'artefact')
     await transfer(url, artefact, onProgress)
     const found = await digest(artefact, pin.download.checksums.algorithm)
-    if (found !== expected) throw new Error(`digest of ${url} is ${found}; expected ${expected}`)
+    if (found !== expected) throw new Error(`${url}: found digest ${found}; expected ${expected}`)
 
     const { member } = pin.download
     if (member !== undefined) await run('tar', ['-xzf', artefact, '-C', work, forPlatform(member)])
@@ -57,7 +57,7 @@ async function publishedDigest(pin: Pin, file: string): Promise<string> {
   else found = kind === 'list' ? fromList(text, file) : fromRelease(text, file, algorithm)
   const length = algorithm === 'sha256' ? 64 : 128
   if (found?.length !== length || /[^0-9a-f]/.test(found)) {
-    throw new Error(`${forPlatform(url)} states no ${algorithm} digest of ${file}`)
+    throw new Error(`${forPlatform(url)} has no ${algorithm} digest of ${file}`)
   }
   return found
 }

@@ -85,7 +85,7 @@ async function make(name: BinaryName, pin: Pin, options: ObtainOptions, tried: s
       progress(`${name} ${pin.version}: no download (${reason(error)})`)
     }
   } else {
-    tried.push('download: switched off by PAWL_OFFLINE')
+    tried.push('download: disabled by PAWL_OFFLINE')
   }
 
   progress(`${name} ${pin.version}: building with Go; the first build takes minutes`)
@@ -158,8 +158,8 @@ class BinaryMissingError extends Error {
     const ways = tried.map((way) => `\n  - ${way}`).join('')
     const variable = `PAWL_${binary.toUpperCase().replaceAll('-', '_')}`
     super(
-      `${binary} ${pin.version} cannot be had; tried:${ways}\n` +
-        `either set ${variable} to the path of a ${pin.version} binary, or put it on PATH, or allow downloads, or install Go`,
+      `${binary} ${pin.version} is not available; tried:${ways}\n` +
+        `set ${variable} to the path of a ${pin.version} binary, add the binary to PATH, allow downloads, or install Go`,
     )
     this.binary = binary
     this.tried = tried

@@ -36,7 +36,7 @@ export async function choosePorts(file: string, fixed: Partial<Ports>): Promise<
   for (const name of NAMES) {
     const wanted = fixed[name]
     if (wanted !== undefined && !(await isFree(wanted)) && !(await isFreeSoon(wanted)))
-      throw new Error(`port ${wanted} for ${name} is taken; expected a free one`)
+      throw new Error(`port ${wanted} for ${name} is in use; choose a free port`)
     chosen.set(name, wanted ?? (await reusable(last[name], chosen)) ?? (await freePort(chosen)))
   }
   const ports = Object.fromEntries(chosen) as Record<PortName, number>

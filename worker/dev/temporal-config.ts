@@ -122,7 +122,7 @@ interface Setting {
 }
 
 const ONE_PARTITION = 'one machine has nothing to spread; with four, tasks wait for a poller of another partition'
-const NO_SCAN = 'scans whole tables for leftovers of months, in the middle of what is measured'
+const NO_SCAN = 'scans whole tables for old data, which would disturb measurements'
 
 /** Settings that differ from the defaults of Temporal 1.29. */
 export const SETTINGS: readonly Setting[] = [
@@ -132,7 +132,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     key: 'frontend.namespaceRPS.visibility',
     value: 100,
-    why: 'as the development server; 10 is little for a look round',
+    why: 'as in the development server; 10 is too few to look around',
   },
   { key: 'limit.maxIDLength', value: 255, why: 'what the columns hold; a longer ID is refused, not an SQL error' },
   { key: 'worker.historyScannerEnabled', value: false, why: NO_SCAN },

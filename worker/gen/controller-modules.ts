@@ -59,12 +59,12 @@ async function compileAll(options: GenControllersOptions): Promise<readonly Comp
   const { complain } = options
   const texts: (string | undefined)[] = []
   for (const [file, expected] of [
-    [options.boilerplate, 'the text for the top of each module'],
+    [options.boilerplate, 'a readable file with the text for the top of each module'],
     [options.crd, 'CustomResourceDefinitions'],
   ] as const) {
     const text = file === undefined ? undefined : await readText(file)
     if (file !== undefined && text === undefined) {
-      complain(`${file}: found no file that can be read; expected ${expected}`)
+      complain(`${file}: cannot read the file; expected ${expected}`)
       return undefined
     }
     texts.push(text)
@@ -133,7 +133,9 @@ function sharedTargets(compiled: readonly CompiledFile[]): string[] {
     const other = compiled[first]?.file ?? ''
     return first === index
       ? []
-      : [`${file}: its module would be that of ${other}, ${target}; expected another name or folder`]
+      : [
+          `${file}: its module ${target} is also the module of ${other}; rename one of them, or move it to another folder`,
+        ]
   })
 }
 

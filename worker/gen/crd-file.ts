@@ -41,7 +41,7 @@ async function kindsOf(file: string): Promise<readonly Kind[] | string> {
   try {
     loaded = (await import(pathToFileURL(resolve(file)).href)) as Record<string, unknown>
   } catch (error) {
-    return `found a module that cannot be loaded (${reasonOf(error)})`
+    return `cannot load the module (${reasonOf(error)})`
   }
   const kinds = Object.values(loaded).filter(isKind)
   return kinds.length > 0 ? kinds : 'found no kind'

@@ -34,8 +34,8 @@ export async function genTypes({ crd, out, version, check, print, complain }: Ge
     for (const problem of module.problems) complain(problemText(crd, problem))
     return 2
   }
-  const lacking = version === undefined ? 'version that is served' : `version ${version}`
-  for (const kind of module.skipped) complain(`${crd}: left out ${kind}, which has no ${lacking}`)
+  const lacking = version === undefined ? 'served version' : `version ${version}`
+  for (const kind of module.skipped) complain(`${crd}: skipped ${kind}, which has no ${lacking}`)
   if (out === undefined) {
     print(module.text)
     return 0
@@ -63,6 +63,6 @@ async function readSource(path: string): Promise<{ readonly text: string } | { r
     return { text: await readFile(path, 'utf8') }
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
-    return { problem: `found ${code}; expected a file that can be read` }
+    return { problem: `cannot read the file (${code})` }
   }
 }

@@ -67,7 +67,7 @@ export async function genNew({
   const source = 'controller.cm'
   const { code } = compile(files.get(`${names.folder}/${source}`) ?? '', { source, kit: names.kit })
   if (code === undefined) {
-    complain(`gen new: kind is '${kind}', which is taken; expected another name`)
+    complain(`gen new: kind '${kind}' already exists; choose another name`)
     return 2
   }
   files.set(`${names.folder}/controller.gen.ts`, code)
@@ -86,22 +86,25 @@ function projectFiles(root: string, layout: GenNewOptions['layout']): readonly (
 }
 
 function nameProblem(kind: string, group: string, wing: string): string | undefined {
-  if (!KIND.test(kind)) return `kind is '${kind}'; expected a capital letter, then letters and digits, at most 63`
-  if (TAKEN.has(kind)) return `kind is '${kind}', which is taken; expected another name`
-  if (!GROUP.test(group)) return `group is '${group}'; expected a domain, such as example.com`
+  if (!KIND.test(kind))
+    return `kind: found '${kind}'; expected at most 63 letters and digits, with a capital letter first`
+  if (TAKEN.has(kind)) return `kind: '${kind}' is a name of the kit; choose another name`
+  if (!GROUP.test(group)) return `group: found '${group}'; expected a domain, such as example.com`
   return WING.test(wing) && wing !== 'kit'
     ? undefined
-    : `wing is '${wing}'; expected small letters, digits and dashes, and not kit`
+    : `wing: found '${wing}'; expected lower-case letters, digits and dashes, other than kit`
 }
 
 function workflowProblem({ layout, kind, value }: KindNames): string | undefined {
   if (layout === 'project' || !RESERVED.has(value)) return undefined
-  return `kind is '${kind}', whose workflow would be called '${value}', a word of the language; expected another name`
+  return `kind: found '${kind}', whose workflow would have the reserved name '${value}'; choose another name`
 }
 
 function folderProblem(root: string, { folder, testFolder }: KindNames): string | undefined {
   const found = [folder, testFolder].find((path) => existsSync(join(root, path)))
-  return found === undefined ? undefined : `${found} is there already, and nothing is overwritten; expected a new kind`
+  return found === undefined
+    ? undefined
+    : `${found} already exists, and pawl gen new overwrites no files; choose another kind, or delete the file`
 }
 
 /** @param wing undefined in a project. */

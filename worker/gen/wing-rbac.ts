@@ -123,7 +123,7 @@ export async function wingRights(wings: readonly string[], scope: 'cluster' | 'n
     const parts = known.get(wing)
     if (parts !== undefined)
       return rightsOfWing({ ...parts, controllers: parts.controllers.filter(({ name }) => !off.has(name)) })
-    throw new Error(`no wing is called "${wing}"; expected ${[...known.keys()].join(' or ')}`)
+    throw new Error(`unknown wing "${wing}"; expected ${[...known.keys()].join(' or ')}`)
   })
   return [...engine, ...rights]
 }

@@ -52,7 +52,7 @@ export function listPlans(plans: readonly PlannedKind[]): string {
 
 const EVERY_PASS = 'every pass'
 const ON_DELETE = 'a pass while the object is being deleted'
-const ON_GONE = 'a pass when somebody else has taken the finalizer off'
+const ON_GONE = 'a pass after another client has removed the finalizer'
 const INDENT = '  '
 
 function inWords({ controller, kind, phases, step, onDelete, onGone }: PlannedKind, isOneOfSeveral: boolean): string {
@@ -65,7 +65,7 @@ function inWords({ controller, kind, phases, step, onDelete, onGone }: PlannedKi
     ]
     return [title, ...parts.flatMap(({ when, does }) => ['', when, indented(describe(does))])].join('\n')
   }
-  const start = `A job starts in ${phases.first(false)}, that of a deletion in ${phases.first(true)}.`
+  const start = `A job starts in ${phases.first(false)}, a deletion in ${phases.first(true)}.`
   const trees = Object.entries(phases.phases).map(
     ([name, { step }]) => `${heading(phases, name)}\n${indented(describe(step))}`,
   )

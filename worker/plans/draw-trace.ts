@@ -10,9 +10,7 @@ import type { PlanFormat } from './draw-plan.ts'
 export async function drawTrace(file: string, format: PlanFormat): Promise<string> {
   const trace = await read(file)
   if (!isTrace(trace))
-    throw new UsageError(
-      `--trace ${file} holds something else; expected the trace of a pass as JSON (pawl/kit/testing)`,
-    )
+    throw new UsageError(`--trace ${file}: expected the trace of a pass as JSON, written by pawl/kit/testing`)
   switch (format) {
     case 'text':
       return `${describeTrace(trace)}\n`
@@ -26,7 +24,7 @@ export async function drawTrace(file: string, format: PlanFormat): Promise<strin
 async function read(file: string): Promise<unknown> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     const found = error instanceof Error && 'code' in error ? String(error.code) : String(error)
-    throw new UsageError(`--trace ${file}: found ${found}; expected a file that can be read`)
+    throw new UsageError(`--trace ${file}: cannot read the file (${found})`)
   })
   try {
     return JSON.parse(text)

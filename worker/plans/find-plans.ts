@@ -87,18 +87,18 @@ export function planNamed(plans: readonly PlannedKind[], name: string): PlannedK
   const whole = [...new Set(found.map(({ kind: { plural, group } }) => `${plural}.${group}`))]
   if (whole.length > 1)
     throw new UsageError(
-      `'${name}' is the name of ${whole.length} kinds with a plan; expected one of ${whole.join(', ')}`,
+      `kind '${name}': found ${whole.length} kinds of this name with a plan; expected one of ${whole.join(', ')}`,
     )
   const [only, ...others] = found
   if (only !== undefined && others.length > 0)
     throw new UsageError(
-      `${only.kind.kind} has ${found.length} controllers; expected one of ${found.map(({ controller }) => controller).join(', ')}`,
+      `kind ${only.kind.kind}: found ${found.length} controllers; expected one of ${found.map(({ controller }) => controller).join(', ')}`,
     )
   if (only !== undefined) return only
   const known = plans.map((plan) =>
     isShared(plan, plans) ? plan.controller : [plan.kind.kind, ...plan.kind.shortNames].join(' or '),
   )
   throw new UsageError(
-    `no kind called '${name}' has a plan; expected one of ${known.join(', ')}; --controllers FILE adds yours`,
+    `kind '${name}': found no plan; expected one of ${known.join(', ')}; add your own controllers with --controllers FILE`,
   )
 }

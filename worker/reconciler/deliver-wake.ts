@@ -60,7 +60,7 @@ export interface DeliveryDeps {
 
 // The delay for a subject whose owner is not in the journal yet. The first list of a kind takes seconds.
 const UNKNOWN_OWNER_DELAY_MS = 1000
-const SUPERSEDED_BEFORE_START = 'job never began, and its subject asks for another'
+const SUPERSEDED_BEFORE_START = 'the job never began, and its object requests another job'
 // The delay after two signals that found no open run.
 const ENDED_RUN_DELAY_MS = 200
 
@@ -119,7 +119,9 @@ export class WakeDelivery {
   /** @throws if the journal or Temporal is away; the caller delivers the wake again later. */
   async deliver(wake: Wake): Promise<Delivery> {
     const delivery = (await this.#resolve(wake)) ?? (await this.#resolve(wake))
-    return delivery ?? { result: 'its runs end while they are signalled', retryAt: this.#after(ENDED_RUN_DELAY_MS) }
+    return (
+      delivery ?? { result: 'the runs end while the worker signals them', retryAt: this.#after(ENDED_RUN_DELAY_MS) }
+    )
   }
 
   /** @returns undefined: the run has ended meanwhile (B3). */
@@ -147,7 +149,7 @@ export class WakeDelivery {
     if (next?.workflowID === job.workflow_id) return await this.#start(wake, next)
     const mayBeStarting = this.#deps.now().getTime() < job.started_at.getTime() + this.#options.leaseMs
     return mayBeStarting
-      ? { result: 'its run is being started', retryAt: this.#after(UNKNOWN_OWNER_DELAY_MS) }
+      ? { result: 'another process is starting the run', retryAt: this.#after(UNKNOWN_OWNER_DELAY_MS) }
       : await this.#recordLost(job, next)
   }
 
@@ -160,9 +162,9 @@ export class WakeDelivery {
     // In one transaction with a wake: this wake may not be allowed to start a run, and a crash here must leave nothing unfinished.
     const change = next === undefined ? {} : ({ cause: SUPERSEDED_BEFORE_START, outcome: 'Superseded' } as const)
     if ((await recordLostJob(db, job, now(), change)) === 'over') return undefined
-    if (next !== undefined) return { result: `${SUPERSEDED_BEFORE_START}: its subject is woken` }
-    log.info({ workflowID: job.workflow_id }, 'run is not in Temporal any more')
-    return { result: 'run is not in Temporal any more: its subject is woken' }
+    if (next !== undefined) return { result: `${SUPERSEDED_BEFORE_START}: its object is woken` }
+    log.info({ workflowID: job.workflow_id }, 'the run does not exist in Temporal any more')
+    return { result: 'the run does not exist in Temporal any more: its object is woken' }
   }
 
   #after(ms: number): Date {
@@ -280,7 +282,8 @@ export class WakeDelivery {
 
   /** @throws if the lease expired: another dispatcher may have taken the wake and seen the end of the job. */
   async #openRow(wake: Wake, run: Run, runID: string | null): Promise<Delivery> {
-    if (!this.#isLeased(wake)) throw new Error(`the lease of the wake ran out while run ${run.workflowID} was started`)
+    if (!this.#isLeased(wake))
+      throw new Error(`the lease of the wake expired during the start of run ${run.workflowID}`)
     await this.#journal.openRow(this.#rowOf(run, runID))
     return SIGNALLED
   }

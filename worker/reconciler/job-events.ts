@@ -76,7 +76,7 @@ export class JobEvents {
       await pause(POLL_MS, signal)
       if (isStopped()) return
       await this.reportOnce().catch((error: unknown) =>
-        this.#deps.log.warn({ err: error }, 'the jobs to report cannot be read'),
+        this.#deps.log.warn({ err: error }, 'the jobs to report could not be read'),
       )
     }
   }
@@ -131,18 +131,18 @@ export function eventOf(what: JobEventType, job: ReportableJob, kind: string, ho
   const of = (reason: string, ...more: readonly string[]) => [controller, uid, jobID, reason, ...more]
   switch (what) {
     case 'lasting': {
-      const message = `job ${jobID} runs since ${startedAt.toISOString()} (${cause})`
+      const message = `job ${jobID} started at ${startedAt.toISOString()} (${cause})`
       return { type: 'Normal', reason: 'JobStarted', message, source, identity: of('JobStarted') }
     }
     case 'ended': {
       if (outcome !== 'Succeeded' || finishedAt === null) return undefined
       const seconds = Math.round((finishedAt.getTime() - startedAt.getTime()) / 1000)
-      const message = `job ${jobID} has succeeded after ${seconds} s`
+      const message = `job ${jobID} succeeded after ${seconds} s`
       return { type: 'Normal', reason: 'JobSucceeded', message, source, identity: of('JobSucceeded') }
     }
     case 'stalled': {
-      const where = phase === null ? 'has not come to its first phase' : `is in phase ${phase}`
-      const message = `job ${jobID} ${where} since ${since.toISOString()}; what it waits for says: pawl why ${kind.toLowerCase()}/${name}`
+      const where = phase === null ? 'has not reached its first phase' : `is in phase ${phase}`
+      const message = `job ${jobID} ${where} since ${since.toISOString()}; find the cause with: pawl why ${kind.toLowerCase()}/${name}`
       return { type: 'Warning', reason: 'JobStalled', message, source, identity: of('JobStalled', String(hour)) }
     }
   }

@@ -131,7 +131,7 @@ function runningJob({ projection }: Pick<JournaledObject, 'projection'>): string
 /** The run that the subject requests now. */
 export async function resolveStart(wake: Wake, lookups: Lookups): Promise<ResolvedWithoutOpenRun> {
   const controller = lookups.registry.controllers.get(wake.controller)
-  if (controller === undefined) return nothing(`no controller is called ${wake.controller}`)
+  if (controller === undefined) return nothing(`unknown controller ${wake.controller}`)
   const kind = groupKindOf(controller.target)
   const found = await lookups.readSubject({ cluster: wake.cluster, ...kind, uid: wake.uid })
   if (found === undefined || found.object.deleted) return resolveDeletedSubject(wake, lookups)

@@ -100,7 +100,7 @@ async function wakeLevelController(
   cause: string,
 ): Promise<void> {
   const woken = await wakeSubjects(db, { cluster, controller: name, ...groupKindOf(target), cause, predicate }, now())
-  if (woken > 0) log.info({ controller: name, woken, cause }, 'the objects of a controller are woken')
+  if (woken > 0) log.info({ controller: name, woken, cause }, 'waking the objects of a controller')
 }
 
 /** One resync of the controllers that this process runs. Other workers check the runs that this process cannot start again. */
@@ -118,7 +118,7 @@ export async function resyncOnce(deps: ResyncDeps, options: Omit<ResyncOptions, 
     subjectKinds: registry.subjectKinds,
     watchedKinds: watchedKindKeys(registry),
   })
-  if (woken > 0) log.info({ woken }, 'sweep woke subjects without a run')
+  if (woken > 0) log.info({ woken }, 'sweep woke objects without a run')
   await forEachJob(deps, await jobsOfFormerBuilds(db, { cluster, controllers }), async (job) => {
     await endPreviousRun(deps, options, job)
   })
@@ -180,18 +180,18 @@ async function hasHealthyRun({ db, client, log, now }: ResyncDeps, options: Task
   const workflowID = job.workflow_id
   const run = await findOpenRun(client, workflowID)
   if (run === undefined) {
-    log.info({ workflowID }, 'run is not in Temporal any more')
+    log.info({ workflowID }, 'the run does not exist in Temporal any more')
     return false
   }
   const { runID, taskQueue, attempts } = run
   if (attempts > MAX_ATTEMPTS && !(await isRecordedStuck(db, { workflowID, runID }))) {
-    log.warn({ workflowID, attempts }, 'the workflow task of a run fails; it is started again')
-    await terminateRun(client, workflowID, `its workflow task was tried ${attempts} times`, runID)
+    log.warn({ workflowID, attempts }, 'the workflow task of a run fails; the run is restarted')
+    await terminateRun(client, workflowID, `its workflow task failed ${attempts} times`, runID)
     return false
   }
   if (taskQueuesOf(options, job.controller).includes(taskQueue) || (await hasPollers(client, taskQueue, now())))
     return true
-  log.warn({ workflowID, taskQueue }, 'no worker serves the task queue of a run; it is started again')
+  log.warn({ workflowID, taskQueue }, 'no worker serves the task queue of a run; the run is restarted')
   await terminateRun(client, workflowID, `no worker serves the task queue ${taskQueue} any more`)
   return false
 }
@@ -218,7 +218,7 @@ export async function handOver(
   const queues = names.flatMap((name) => taskQueuesOf(options, name))
   if (await isOtherBuildRunning({ client, now }, new Set(queues), build))
     await wakeLevelControllers(deps, options, 'a worker stopped')
-  else log.debug('no worker of another build is there')
+  else log.debug('no worker of another build is running')
 }
 
 async function isOtherBuildRunning(

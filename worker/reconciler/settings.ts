@@ -73,8 +73,8 @@ const OWN_FLAGS = {
   'workflow-bundle': {
     takes: '<file>',
     reads: 'text',
-    text: 'a bundle of the workflows built before',
-    default: 'one is built at start',
+    text: 'a prebuilt bundle of the workflows',
+    default: 'built at the start',
   },
   'health-host': {
     takes: '<address>',
@@ -95,7 +95,7 @@ const OWN_FLAGS = {
     reads: 'number',
     least: 1,
     otherwise: 12,
-    text: 'wakes in hand at the same time',
+    text: 'maximum number of wakes that are processed at the same time',
   },
   'cached-runs': {
     // Enough for the active runs; a run of a thousand items takes some MB.
@@ -103,7 +103,7 @@ const OWN_FLAGS = {
     reads: 'number',
     least: 2,
     otherwise: 300,
-    text: 'runs kept in memory between two looks; the others are replayed from their histories',
+    text: 'number of runs in memory between workflow tasks; other runs are replayed from their histories',
   },
   'wake-lease-ms': {
     takes: '<ms>',
@@ -117,7 +117,7 @@ const OWN_FLAGS = {
     reads: 'number',
     least: 100,
     otherwise: 60_000,
-    text: 'how often to look for subjects without a wake and for lost jobs',
+    text: 'interval of searches for objects without a wake and for lost jobs',
   },
   'drain-ms': {
     // Below the termination grace period of a pod, which is 30 s.
@@ -146,7 +146,7 @@ const OWN_FLAGS = {
     reads: 'number',
     least: 100,
     otherwise: 4000,
-    text: 'how long a task waits for the worker that has the run in memory',
+    text: 'how long a workflow task waits for the worker that has the run in memory',
   },
   ...HEALTH_FLAGS,
   'critical-problems': {
@@ -205,7 +205,7 @@ export function reconcilerSettings(given: GivenFlags, config: Config, known?: Kn
   const flags = readFlags(OWN_FLAGS, given)
   const own = createRegistry([], enabledWings(given['wings']), disabledControllers(given)).controllers
   const { names, queues: named } = known ?? unloaded(given, own.keys())
-  const surroundings = readSharedSettings(flags, given, config, 'the file that pawl migrate up has made')
+  const surroundings = readSharedSettings(flags, given, config, 'the file that pawl migrate up creates')
   const { cluster } = flags
   const address = requireFlag(
     'temporal-address',
@@ -215,14 +215,14 @@ export function reconcilerSettings(given: GivenFlags, config: Config, known?: Kn
   const payloadKeyPath = flags['payload-key'] ?? config.payloadKeyPath
   if (payloadKeyPath !== undefined && flags['workflow-bundle'] !== undefined)
     throw new UsageError(
-      '--workflow-bundle is given beside --payload-key; expected one of the two: texts of failures are sealed by what is bundled',
+      '--workflow-bundle cannot be combined with --payload-key; remove one of them: the encryption of failure messages is part of the bundle',
     )
   const taskQueue = `${flags['task-queue']}-${RUNS_VERSION}`
   const shares = partitionShares(own.values(), given)
   const isPart = lacksDefaultWing(surroundings.wings) || shares.length > 0
   const controllers = parseControllers(flags.only, names) ?? (isPart ? names : undefined)
   if (controllers?.length === 0)
-    throw new UsageError('--wings none leaves no controller to run; expected --controllers with some')
+    throw new UsageError('--wings: found none, so the worker has no controller; add --controllers')
   const queues = { taskQueue, controllers, shares, named }
   return {
     ...surroundings,

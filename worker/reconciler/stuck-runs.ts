@@ -84,9 +84,9 @@ const AFTER_FAILURE_MS = 500
 const RECOVERED_MS = 15_000
 
 const RESTART_REASONS: Readonly<Record<RestartCause, string>> = {
-  misfit: 'a run does not fit the present code; it is restarted from the state of its object',
-  'bug of other code': 'a run that met a bug of other code is restarted',
-  'bug before a change': 'a run that met a bug is restarted: its object has changed',
+  misfit: 'a run cannot be replayed by the present code; it is restarted from the state of its object',
+  'bug of other code': 'restarting a run that failed with a bug of other code',
+  'bug before a change': 'restarting a run that failed with a bug, because its object has changed',
 }
 
 type TaskState = 'fails' | 'not yet' | 'ended'
@@ -132,7 +132,7 @@ export class StuckRuns {
       const notified = new Promise<number>((resolve) => {
         this.#wakeUp = () => resolve(AFTER_FAILURE_MS)
       })
-      await this.#poll().catch((error: unknown) => this.#deps.log.warn({ err: error }, 'stuck runs cannot be read'))
+      await this.#poll().catch((error: unknown) => this.#deps.log.warn({ err: error }, 'stuck runs could not be read'))
       const waitMs = await Promise.race([notified, pause(POLL_MS, signal).then(() => 0)])
       await pause(waitMs, signal)
     }
@@ -141,7 +141,7 @@ export class StuckRuns {
   /** Runs in the background: if a note cannot be written, the next attempt of the workflow task writes it. */
   #noteInBackground(noting: Promise<void>): void {
     noting
-      .catch((error: unknown) => this.#deps.log.warn({ err: error }, 'a stuck run could not be noted'))
+      .catch((error: unknown) => this.#deps.log.warn({ err: error }, 'a stuck run could not be recorded'))
       .finally(() => this.#wakeUp())
   }
 
@@ -207,7 +207,7 @@ export class StuckRuns {
   async #noteNonReplayable(note: StuckRunReport, subject: Subject): Promise<void> {
     const { db, log, now } = this.#deps
     if (!(await recordStuckRun(db, note, now()))) return
-    log.debug({ ...logFields(subject, note.workflowID), found: note.message }, 'a run does not fit the present code')
+    log.debug({ ...logFields(subject, note.workflowID), found: note.message }, 'a run cannot be replayed by the present code')
   }
 
   /** Rows in level mode have the ID of the first run; Temporal resolves the IDs of later runs of the continue-as-new chain. */
@@ -282,7 +282,7 @@ export class StuckRuns {
     const subject = this.#subjectOf(job)
     log.warn({ ...logFields(subject, workflowID), found }, RESTART_REASONS[cause])
     await recordLostJob(db, job, now(), {
-      cause: reason === 'misfit' ? 'its run was made by other code' : 'its run met a bug',
+      cause: reason === 'misfit' ? 'its run was started by other code' : 'its run failed with a bug',
     })
     await forgetStuckRun(db, stuck)
     if (reason === 'misfit') await this.#warn(subject, workflowID, runID, report)
@@ -342,7 +342,7 @@ async function record({ kube, log, now, place }: ProblemDeps, description: strin
     } catch (error) {
       // C1
       if ((isConflict(error) || isAlreadyExists(error)) && attempts < MAX_ATTEMPTS) continue
-      log.warn({ err: error }, 'a bug could not be listed')
+      log.warn({ err: error }, 'a bug could not be recorded in the object of --critical-problems')
       return
     }
   }

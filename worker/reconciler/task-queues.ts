@@ -141,8 +141,8 @@ export function parseNames(
   const names = text.split(',').map((name) => name.trim())
   const unknown = names.find((name) => known?.includes(meant(name)) === false)
   if (unknown !== undefined && known !== undefined)
-    throw new Error(`--${flag} names "${unknown}"; expected ${what}s of ${known.join(', ')}`)
+    throw new Error(`--${flag}: found "${unknown}"; expected ${what}s of ${known.join(', ')}`)
   const twice = names.find((name, index) => names.slice(0, index).some((before) => meant(before) === meant(name)))
-  if (twice !== undefined) throw new Error(`--${flag} names "${twice}" twice; expected each ${what} once`)
+  if (twice !== undefined) throw new Error(`--${flag}: found "${twice}" twice; expected each ${what} once`)
   return names.map(meant)
 }

@@ -81,7 +81,7 @@ export class WaitingJobs {
       await pause(POLL_MS, signal)
       if (isStopped() || !wasFull()) continue
       await this.reportOnce(isStopped).catch((error: unknown) =>
-        this.#deps.log.warn({ err: error }, 'the waiting jobs cannot be read'),
+        this.#deps.log.warn({ err: error }, 'the waiting jobs could not be read'),
       )
     }
   }
@@ -109,8 +109,11 @@ export class WaitingJobs {
   async reportSlowStart({ controller, input: { subject, jobID } }: Run, due: Date): Promise<void> {
     // In level mode there are no jobs.
     if (jobID === '') return
-    await this.#report({ controller, subject, due }, 'its run was started, and no worker has begun it yet').catch(
-      (error: unknown) => this.#deps.log.warn({ err: error }, 'the Event about a waiting run could not be written'),
+    await this.#report(
+      { controller, subject, due },
+      'its run was started, and no worker has taken it yet; check that enough workers run',
+    ).catch((error: unknown) =>
+      this.#deps.log.warn({ err: error }, 'the Event about a waiting run could not be written'),
     )
   }
 
@@ -144,7 +147,7 @@ export class WaitingJobs {
         type: 'Normal',
         reason: WAITING_FOR_TURN,
         source: 'pawl',
-        message: `waits for its turn since ${due.toISOString()}: ${why}`,
+        message: `waits for a worker since ${due.toISOString()}: ${why}`,
         identity: [controller, subject.uid, WAITING_FOR_TURN, due.toISOString()],
       },
     )
@@ -162,5 +165,5 @@ interface WaitingSubject {
 /** Counts wakes of the same namespace only: the load of other namespaces is confidential. */
 function queuePositionText({ ahead }: QueuePosition): string {
   const count = ahead >= MOST_AHEAD ? `${MOST_AHEAD} or more` : String(ahead)
-  return `${ahead === 0 ? 'none' : count} of its namespace ${ahead === 1 ? 'comes' : 'come'} before it, and namespaces take turns`
+  return `${ahead === 0 ? 'no other job' : count} of its namespace ${ahead < 2 ? 'is' : 'are'} ahead, and workers serve the namespaces in turns`
 }

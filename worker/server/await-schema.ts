@@ -23,7 +23,7 @@ export async function awaitSchema(
 ): Promise<boolean> {
   const onFailure = (error: unknown, delayMs: number) => {
     checks.report('journal', error)
-    log.warn({ err: error, delayMs }, 'the journal is not ready; looking again')
+    log.warn({ err: error, delayMs }, 'the journal is not ready; retrying')
   }
   const schema = await retryUntilStopped(async () => await checkSchema(db), onFailure, {
     backoff: createBackoff(DELAYS, Math.random),
@@ -49,8 +49,7 @@ interface SchemaState {
 async function checkSchema(db: Kysely<Database>): Promise<SchemaState> {
   try {
     const { missing, newer } = await readSchema(db)
-    if (missing.length > 0)
-      throw new Error(`journal: ${describeMigrations(missing)} missing; expected pawl migrate up to have run`)
+    if (missing.length > 0) throw new Error(`journal: ${describeMigrations(missing)} missing; run pawl migrate up`)
     return { newer }
   } catch (error) {
     if (error instanceof SchemaAhead) return { newer: [], ahead: error }

@@ -65,7 +65,7 @@ export function createJournalClock(
       while (!signal.aborted) {
         const offMs = Math.round(machine() - now())
         if (Math.abs(offMs) > LOGGED_DIFFERENCE_MS && !isLogged)
-          log.warn({ offMs }, "this machine's clock differs from the database's; the database's counts")
+          log.warn({ offMs }, "this machine's clock differs from the database's clock; Pawl uses the database's clock")
         isLogged = Math.abs(offMs) > LOGGED_DIFFERENCE_MS
         await pause(READ_EVERY_MS, signal)
         await read(db).catch((error: unknown) => log.debug({ err: error }, "the database's clock could not be read"))
@@ -111,7 +111,7 @@ export function createClockStepWatcher(
     async follow(log, signal) {
       while (!signal.aborted) {
         const steps = detectSteps()
-        for (const step of steps) log.warn(step, 'a clock was set: due times are checked again')
+        for (const step of steps) log.warn(step, 'a clock was changed; due times are computed again')
         if (steps.length > 0) for (const listener of listeners) listener()
         await pause(POLL_MS, signal)
       }

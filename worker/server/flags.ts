@@ -21,7 +21,7 @@ export type GivenFlags = Readonly<Record<string, string | undefined>>
 export function joinFlagTables(...tables: readonly FlagTable[]): FlagTable {
   const names = tables.flatMap((table) => Object.keys(table))
   const duplicate = names.find((name, index) => names.indexOf(name) < index)
-  if (duplicate !== undefined) throw new Error(`--${duplicate} is in two tables of flags; expected it in one`)
+  if (duplicate !== undefined) throw new Error(`--${duplicate} is in two tables of flags; remove it from one`)
   return Object.assign({}, ...tables) as FlagTable
 }
 
@@ -78,30 +78,31 @@ function valueOf(name: string, flag: Flag, text: string | undefined): FlagValue<
 /** A flag with `accepts` needs `expected` too: without it, the message cannot say what a valid value is. */
 function checkedText(name: string, text: string, { accepts, expected }: Flag & { readonly reads: 'text' }): string {
   if (accepts?.(text) ?? true) return text
-  throw new UsageError(`--${name} is "${text}"; expected ${expected ?? 'another text'}`)
+  throw new UsageError(`--${name}: found "${text}"; expected ${expected ?? 'another value'}`)
 }
 
 function wholeNumber(name: string, text: string, least: number): number {
   const value = text.trim() === '' ? NaN : Number(text)
   if (Number.isSafeInteger(value) && value >= least) return value
-  throw new UsageError(`--${name} is "${text}"; expected a whole number of at least ${least}`)
+  throw new UsageError(`--${name}: found "${text}"; expected a whole number of at least ${least}`)
 }
 
 /** Returns milliseconds; undefined for `none`, which disables the setting. */
 function duration(name: string, text: string): number | undefined {
   const found = parseDuration(text)
-  if (found === undefined) throw new UsageError(`--${name} is "${text}"; expected a duration such as 1m30s, or none`)
+  if (found === undefined)
+    throw new UsageError(`--${name}: found "${text}"; expected a duration such as 1m30s, or none`)
   return found === 'none' ? undefined : found
 }
 
 function yesOrNo(name: string, text: string): boolean {
   if (text === 'yes' || text === 'no') return text === 'yes'
-  throw new UsageError(`--${name} is "${text}"; expected yes or no`)
+  throw new UsageError(`--${name}: found "${text}"; expected yes or no`)
 }
 
 function choice(name: string, text: string, choices: readonly string[]): string {
   if (choices.includes(text)) return text
-  throw new UsageError(`--${name} is "${text}"; expected one of ${choices.join(', ')}`)
+  throw new UsageError(`--${name}: found "${text}"; expected one of ${choices.join(', ')}`)
 }
 
 function list(
@@ -127,7 +128,7 @@ export const HTTP_SERVER_FLAGS = {
     reads: 'number',
     least: 0,
     otherwise: 5000,
-    text: 'how long it still answers after SIGTERM, until load balancers stop sending requests',
+    text: 'how long the process still answers after SIGTERM, until load balancers stop sending requests',
   },
   'health-host': {
     takes: '<address>',

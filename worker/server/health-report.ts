@@ -79,7 +79,7 @@ export class HealthReporter {
       await this.#report(problems)
       this.#isReportFailing = false
     } catch (error) {
-      if (!this.#isReportFailing) this.#deps.log.warn({ err: error }, 'the health of the engine cannot be reported')
+      if (!this.#isReportFailing) this.#deps.log.warn({ err: error }, 'the health of the engine could not be reported')
       this.#isReportFailing = true
     }
   }
@@ -111,7 +111,7 @@ export class HealthReporter {
       await sendHeartbeat(db, heartbeat, FORGET_INTERVALS * this.#settings.everyMs)
       return problemsIn(await heartbeats(db, own.cluster))
     } catch (error) {
-      this.#deps.log.debug({ err: error }, 'the journal takes no heartbeat')
+      this.#deps.log.debug({ err: error }, 'the journal accepts no heartbeat')
       return [`the journal does not answer ${own.role} ${heartbeat.place}`]
     }
   }
@@ -123,7 +123,7 @@ export class HealthReporter {
         await withTimeout(PROBE_MS, probe())
         return []
       } catch (error) {
-        log.debug({ part, err: error }, 'a part does not answer')
+        log.debug({ part, err: error }, 'a dependency does not answer')
         return [part]
       }
     })
@@ -192,7 +192,7 @@ export const HEALTH_FLAGS = {
     reads: 'number',
     least: 600,
     otherwise: 60_000,
-    text: 'how often to write that object while nothing changes, and the maximum delay until it reports a dead process',
+    text: 'how often to write that object without changes, and the maximum delay until it reports a dead process',
   },
 } as const satisfies FlagTable
 

@@ -59,7 +59,7 @@ function isReplaced({ role, at }: HeartbeatRecord, living: readonly HeartbeatRec
 
 /** One bounded text. */
 export function describeHealth(state: HealthState, problems: readonly string[]): string {
-  if (state === 'Ok') return 'bridge, worker, journal and Temporal are well'
+  if (state === 'Ok') return 'bridge, worker, journal and Temporal are healthy'
   return shortenList(problems, MAX_LISTED).join('; ')
 }
 

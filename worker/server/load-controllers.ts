@@ -12,7 +12,7 @@ export function controllerFiles(text: string | undefined): readonly string[] {
   const files = (text ?? '').split(',').map((file) => file.trim())
   const paths = [...new Set(files.filter((file) => file !== '').map((file) => resolve(file)))]
   const missing = paths.find((path) => !existsSync(path))
-  if (missing !== undefined) throw new Error(`--controllers names ${missing}; expected a file that is there`)
+  if (missing !== undefined) throw new Error(`--controllers: ${missing} does not exist; expected an existing file`)
   return paths
 }
 
@@ -23,7 +23,8 @@ export async function loadControllers(files: readonly string[]): Promise<readonl
   // Loads a parser, which processes without such controllers do not need.
   const { sandboxProblems } = await import('./sandbox-check.ts')
   const problems = sandboxProblems(files)
-  if (problems.length > 0) throw new Error(`controllers cannot run in the sandbox of passes\n${problems.join('\n')}`)
+  if (problems.length > 0)
+    throw new Error(`--controllers: this code cannot run in the workflow sandbox\n${problems.join('\n')}`)
   return loaded.flat()
 }
 
@@ -32,7 +33,7 @@ async function load(file: string): Promise<Readonly<Record<string, unknown>>> {
     return (await import(pathToFileURL(file).href)) as Readonly<Record<string, unknown>>
   } catch (cause) {
     const message = cause instanceof Error ? cause.message : String(cause)
-    throw new Error(`--controllers ${file} cannot be loaded: ${message}${hintFor(message)}`, { cause })
+    throw new Error(`--controllers ${file}: cannot load the module: ${message}${hintFor(message)}`, { cause })
   }
 }
 
@@ -40,16 +41,14 @@ async function load(file: string): Promise<Readonly<Record<string, unknown>>> {
 const NOT_AN_ES_MODULE = /outside a module|Unexpected token 'export'/
 
 function hintFor(message: string): string {
-  return NOT_AN_ES_MODULE.test(message) ? '; expected `"type": "module"` in the package.json above it' : ''
+  return NOT_AN_ES_MODULE.test(message) ? '; add `"type": "module"` to its package.json' : ''
 }
 
 function controllersOf(file: string, { controllers }: Readonly<Record<string, unknown>>): readonly LevelController[] {
   const valid = Array.isArray(controllers) ? controllers.filter(isController) : []
   if (Array.isArray(controllers) && valid.length === controllers.length && valid.length > 0) return valid
   const actual = controllers === undefined ? 'nothing' : 'something else'
-  throw new Error(
-    `--controllers ${file} exports ${actual} as \`controllers\`; expected a list of values of defineLevel`,
-  )
+  throw new Error(`--controllers ${file}: \`controllers\`: found ${actual}; export a list of values of defineLevel`)
 }
 
 /** The kit may be another copy, so `instanceof` would fail. */
@@ -81,18 +80,18 @@ async function loadActivities(
 ): Promise<OwnFunctions> {
   const module = await importModule().catch((cause: unknown) => {
     const message = cause instanceof Error ? cause.message : String(cause)
-    throw new Error(`the activities of controller ${controller} cannot be loaded: ${message}`, { cause })
+    throw new Error(`controller ${controller}: cannot load its activities: ${message}`, { cause })
   })
   const exported = new Map<string, unknown>(Object.entries(module))
   const missing = Object.keys(options).filter((name) => typeof exported.get(name) !== 'function')
   const undeclared = [...exported].filter(([name, value]) => isAsync(value) && !Object.hasOwn(options, name))
   if (missing.length === 0 && undeclared.length === 0) return module as OwnFunctions
   const differences = [
-    ...missing.map((name) => `${name} is declared and not exported`),
-    ...undeclared.map(([name]) => `${name} is exported and not declared`),
+    ...missing.map((name) => `${name} is declared but not exported`),
+    ...undeclared.map(([name]) => `${name} is exported but not declared`),
   ]
   throw new Error(
-    `the activities of controller ${controller}: ${differences.join(', ')}; expected activitiesOf to name each`,
+    `controller ${controller}: activities: ${differences.join(', ')}; declare each exported activity in activitiesOf`,
   )
 }
 

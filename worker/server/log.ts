@@ -17,7 +17,7 @@ const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
  * @throws if the level is not one of pino's.
  */
 export function createLogger(name: string, level: string): Logger {
-  if (!LEVELS.includes(level)) throw new Error(`log level is '${level}'; expected one of ${LEVELS.join(', ')}`)
+  if (!LEVELS.includes(level)) throw new Error(`log level: found '${level}'; expected one of ${LEVELS.join(', ')}`)
   const options = { name, level, base: { name } }
   if (process.stderr.isTTY) {
     // Loaded only for a terminal: most processes have none.

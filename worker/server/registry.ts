@@ -73,7 +73,8 @@ export function createRegistry(
   const all: readonly Controller[] = [...jobModeControllers, ...levels.map(levelMode)]
   const names = all.map(({ name }) => name)
   const twice = names.find((name, index) => names.indexOf(name) < index)
-  if (twice !== undefined) throw new Error(`two controllers are called ${twice}; expected a name of its own for each`)
+  if (twice !== undefined)
+    throw new Error(`two controllers have the name ${twice}; give each controller a different name`)
   const controllers = new Map(all.map((controller) => [controller.name, controller]))
   const routes = all.map((controller) => controller.routes)
   return {
@@ -93,7 +94,7 @@ export function createRegistry(
     ),
     route: (event) => routeEvent(routes, event),
     wantedRun: (name, projection, ownerGone) =>
-      controllers.get(name)?.requestedRun(projection, ownerGone) ?? { none: `no controller is called ${name}` },
+      controllers.get(name)?.requestedRun(projection, ownerGone) ?? { none: `unknown controller ${name}` },
   }
 }
 
@@ -113,7 +114,7 @@ export function wingOf(controller: string): string | undefined {
 
 function controllersOf(wing: string): readonly (JobModeController | LevelController)[] {
   const found = Object.hasOwn(CONTROLLERS, wing) ? CONTROLLERS[wing] : undefined
-  if (found === undefined) throw new Error(`no wing is called "${wing}"; expected one of ${WINGS.join(', ')}`)
+  if (found === undefined) throw new Error(`unknown wing "${wing}"; expected one of ${WINGS.join(', ')}`)
   return found
 }
 
@@ -152,8 +153,8 @@ function nameOf(kind: WatchedKind): string {
 }
 
 function versionConflict({ name }: LevelController, found: WatchedKind, known: WatchedKind): string {
-  const others = `kind ${nameOf(found)} is followed in ${known.apiVersion} for another controller`
-  return `controller ${name} names kind ${found.apiVersion}/${found.kind}, but ${others}; expected one version of each kind`
+  const others = `another controller uses ${known.apiVersion} of kind ${nameOf(found)}`
+  return `controller ${name}: found kind ${found.apiVersion}/${found.kind}, but ${others}; use the same version in all controllers`
 }
 
 /** All objects are watched if the controllers select different ones. */

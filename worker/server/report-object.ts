@@ -63,9 +63,9 @@ export function reportTarget(
   if (text === undefined) return undefined
   const [namespace = '', name = '', ...more] = text.split('/')
   if (more.length > 0 || !NAMESPACE.test(namespace) || !NAME.test(name))
-    throw new UsageError(`--${flag} is "${text}"; expected namespace/name`)
+    throw new UsageError(`--${flag}: found "${text}"; expected namespace/name`)
   const tells = wings.map((wing) => WINGS[wing]?.statusReports).find((one) => one !== undefined)
   if (tells === undefined)
-    throw new UsageError(`--${flag} is given, but no wing that is on has a kind for it; expected one in --wings`)
+    throw new UsageError(`--${flag}: no wing of --wings has a kind for it; add the wing, or remove the flag`)
   return { at: { namespace, name }, tells }
 }

@@ -14,17 +14,17 @@ import { dirname, extname, resolve } from 'node:path'
 // The recommendation of the message, by name of the API. A controller returns the outcome `later(ms)` to continue and run its next pass
 // in `ms` milliseconds; `again(ms)` ends the sequence of actions first.
 const INSTEAD: Readonly<Record<string, string>> = {
-  fetch: 'call it in an activity of the controller’s own (docs/guides/own-activities.md)',
+  fetch: 'call it in an activity of the controller (docs/guides/own-activities.md)',
   process:
-    'ask for settings in the object, or read them in an activity of the controller’s own (docs/guides/own-activities.md)',
-  setInterval: 'come again with later(ms) or again(ms)',
-  setImmediate: 'come again with again(0)',
+    'put settings into fields of the object, or read them in an activity of the controller (docs/guides/own-activities.md)',
+  setInterval: 'return later(ms) or again(ms)',
+  setImmediate: 'return again(0)',
   performance: 'take pass.now',
-  crypto: 'take contentHash, or an activity of the controller’s own (docs/guides/own-activities.md)',
-  Buffer: 'take TextEncoder and TextDecoder, or an activity of the controller’s own (docs/guides/own-activities.md)',
+  crypto: 'use contentHash, or an activity of the controller (docs/guides/own-activities.md)',
+  Buffer: 'use TextEncoder and TextDecoder, or an activity of the controller (docs/guides/own-activities.md)',
   require: 'import it',
 }
-const ACTIVITY = 'use it in an activity of the controller’s own (docs/guides/own-activities.md)'
+const ACTIVITY = 'use it in an activity of the controller (docs/guides/own-activities.md)'
 
 /**
  * Checks the files and all files of the same project that they import.
@@ -51,7 +51,7 @@ const CODE = new Set(['.ts', '.mts', '.js', '.mjs'])
 function problemOf(file: string, { what, name, line, column }: UnavailableName): string {
   const found = what === 'import' ? `imports ${name}` : `uses ${name}`
   const instead = INSTEAD[name.replace(/^node:/, '')] ?? ACTIVITY
-  return `${file}:${line}:${column} ${found}, which passes do not have: ${instead}`
+  return `${file}:${line}:${column}: ${found} is not available in passes; ${instead}`
 }
 
 /** Files of the same project only: relative paths with extension, as Node requires. */

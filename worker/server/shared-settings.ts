@@ -97,6 +97,6 @@ export function checkedContentKey(
   expected: string,
 ): string | undefined {
   if (asking !== undefined && path === undefined)
-    throw new Error(`--content-key is missing beside ${asking}; expected ${expected}`)
+    throw new Error(`--content-key is missing; ${asking} needs it; expected ${expected}`)
   return path
 }

@@ -47,7 +47,7 @@ export const TEMPORAL_FLAGS = {
   'temporal-api-key-file': {
     takes: '<file>',
     reads: 'text',
-    text: 'file of the API key; it is read again when it changes',
+    text: 'file of the API key; Pawl reads it again after a change',
     default: '$PAWL_TEMPORAL_API_KEY_FILE; or the key itself in $TEMPORAL_API_KEY',
   },
 } as const satisfies FlagTable
@@ -81,7 +81,9 @@ export function temporalTarget(address: string, flags: Given, config: Config): T
   const isRequested = apiKey !== undefined || Object.values(files).some((value) => value !== undefined)
   const isOn = yesOrNo(flags['temporal-tls'] ?? config.temporal.tls) ?? isRequested
   if (!isOn && apiKey !== undefined)
-    throw new UsageError('--temporal-tls is no beside an API key; expected yes, so that nobody reads it on its way')
+    throw new UsageError(
+      '--temporal-tls: found no together with an API key; expected yes, because the key must not be sent in plain text',
+    )
   return { address, namespace, tls: isOn ? files : undefined, apiKey }
 }
 
@@ -106,14 +108,14 @@ function pairOf(cert: string | undefined, key: string | undefined): TlsFiles['pa
   if (cert !== undefined && key !== undefined) return { cert, key }
   if (cert === undefined && key === undefined) return undefined
   const [given, missing] = cert === undefined ? ['key', 'cert'] : ['cert', 'key']
-  throw new UsageError(`--temporal-tls-${given} is given alone; expected --temporal-tls-${missing} beside it`)
+  throw new UsageError(`--temporal-tls-${missing} is missing; --temporal-tls-${given} needs it`)
 }
 
 function yesOrNo(text: string | undefined): boolean | undefined {
   if (text === undefined) return undefined
   if (text === 'yes' || text === 'true') return true
   if (text === 'no' || text === 'false') return false
-  throw new UsageError(`--temporal-tls is "${text}"; expected yes or no`)
+  throw new UsageError(`--temporal-tls: found "${text}"; expected yes or no`)
 }
 
 /**
@@ -141,6 +143,6 @@ function tlsOptions({ ca, serverName, pair }: TlsFiles) {
 export function readApiKey(apiKey: ApiKey): string {
   if ('key' in apiKey) return apiKey.key
   const key = readFileSync(apiKey.path, 'utf8').trim()
-  if (key === '') throw new Error(`${apiKey.path} is empty; expected an API key of Temporal`)
+  if (key === '') throw new Error(`${apiKey.path}: the file is empty; expected an API key of Temporal`)
   return key
 }

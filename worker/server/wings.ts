@@ -48,9 +48,9 @@ export function enabledWings(
   const names = text.split(',').map((name) => name.trim())
   const unknown = names.find((name) => !known.includes(name))
   if (unknown !== undefined)
-    throw new UsageError(`--wings names "${unknown}"; expected wings of ${known.join(', ')}, or none`)
+    throw new UsageError(`--wings: found "${unknown}"; expected wings of ${known.join(', ')}, or none`)
   const twice = names.find((name, index) => names.indexOf(name) < index)
-  if (twice !== undefined) throw new UsageError(`--wings names "${twice}" twice; expected each wing once`)
+  if (twice !== undefined) throw new UsageError(`--wings: found "${twice}" twice; expected each wing once`)
   return names
 }
 
@@ -81,7 +81,7 @@ export function readWingFlags(
     const unusedFlag = on.includes(wing) ? undefined : Object.keys(flags).find((flag) => given[flag] !== undefined)
     if (unusedFlag !== undefined)
       throw new UsageError(
-        `--${unusedFlag} is given, but wing ${wing}, whose flag it is, is off; expected it in --wings`,
+        `--${unusedFlag}: the flag belongs to wing ${wing}, which is off; add ${wing} to --wings, or remove the flag`,
       )
   }
   return new Map(on.map((wing) => [wing, readFlags(wings[wing]?.flags ?? {}, given)]))

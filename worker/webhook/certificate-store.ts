@@ -80,7 +80,7 @@ async function read(kube: KubeClient, { namespace, name }: SecretOrServiceName):
 function certificatesIn(secret: KubeObject, { namespace, name }: SecretOrServiceName): Certificates | undefined {
   if (secret.metadata.labels?.[MANAGED_BY] !== OURS)
     throw new Error(
-      `Secret ${namespace}/${name} has no label ${MANAGED_BY}=${OURS}; expected one of the webhook's own, or another name in --certificate-secret`,
+      `Secret ${namespace}/${name} has no label ${MANAGED_BY}=${OURS}, so it does not belong to the webhook; delete it, or choose another name with --certificate-secret`,
     )
   const text = (key: string) => Buffer.from(entriesOf(secret)?.[key] ?? '', 'base64').toString('utf8')
   const [authorities, keys] = [blocksIn(text('ca.crt')), blocksIn(text('ca.key'))]

@@ -78,7 +78,7 @@ export async function renewCertificates(
   // `from + SKEW_MS` is the time of creation.
   const settled = authorities.find((one) => validityOf(one).from + SKEW_MS + options.settleMs <= now)
   const signer = settled ?? authorities.at(-1)
-  if (signer === undefined) throw new Error('there is no authority; expected the one that was made')
+  if (signer === undefined) throw new Error('the certificate authority is missing')
   return { authorities, serving: await issueServing(signer, options, now) }
 }
 

@@ -19,7 +19,7 @@ const OWN_FLAGS = {
   kubeconfig: {
     takes: '<file>',
     reads: 'text',
-    text: 'the cluster whose API server asks',
+    text: 'the cluster whose API server calls the webhook',
     default: '$KUBECONFIG, else in-cluster or the usual file',
   },
   wings: {
@@ -39,12 +39,12 @@ const OWN_FLAGS = {
   service: {
     takes: '<namespace/name>',
     reads: 'text',
-    text: 'the Service by which the API server reaches it, on port 443; this or --url',
+    text: 'the Service by which the API server reaches the webhook, on port 443; alternative to --url',
   },
   url: {
     takes: '<url>',
     reads: 'text',
-    text: 'where the API server reaches it outside of the cluster, such as https://10.0.0.7:9443; this or --service',
+    text: 'the URL of a webhook outside of the cluster, such as https://10.0.0.7:9443; alternative to --service',
   },
   'certificate-secret': {
     takes: '<namespace/name>',
@@ -61,25 +61,25 @@ const OWN_FLAGS = {
     takes: '<duration>',
     reads: 'duration',
     otherwise: '720h',
-    text: 'how long a serving certificate holds; a new one is made when a third is left',
+    text: 'lifetime of a serving certificate; Pawl renews it after two thirds',
   },
   'authority-lifetime': {
     takes: '<duration>',
     reads: 'duration',
     otherwise: '8760h',
-    text: 'how long the authority holds that signs them; a second one is made when a third is left',
+    text: 'lifetime of the certificate authority; Pawl creates the next one after two thirds',
   },
   'failure-policy': {
     takes: '<policy>',
     reads: 'text',
     otherwise: 'Fail',
-    text: 'writes while the webhook does not answer: Fail rejects them, Ignore accepts them',
+    text: 'what happens to writes while the webhook does not answer: Fail rejects them, Ignore accepts them',
   },
   'record-policy': {
     takes: '<policy>',
     reads: 'text',
     otherwise: 'Ignore',
-    text: 'writes whose user the webhook records, while it does not answer: Ignore accepts them, Fail rejects them, so that the record is a proof',
+    text: 'what happens to writes whose user the webhook records, while it does not answer: Ignore accepts them, Fail rejects them, so that the recorded user is reliable',
   },
   timeout: {
     takes: '<duration>',
@@ -155,12 +155,12 @@ export function webhookSettings(given: GivenFlags, config: Config): WebhookSetti
 
 function readAddress(service: string | undefined, url: string | undefined): WebhookAddress {
   if (service !== undefined && url !== undefined)
-    throw new Error('--url is given beside --service; expected one of them')
+    throw new Error('--url cannot be combined with --service; remove one of them')
   if (service !== undefined) return { service: readNamespacedName('service', service) }
   const text = requireFlag('service', url, 'the Service by which the API server reaches the webhook, or --url')
   const parsed = URL.canParse(text) ? new URL(text) : undefined
   if (parsed?.protocol === 'https:' && parsed.pathname === '/' && parsed.search === '') return { url: parsed.origin }
-  throw new Error(`--url is "${text}"; expected https, a host and a port, such as https://10.0.0.7:9443`)
+  throw new Error(`--url: found "${text}"; expected https, a host and a port, such as https://10.0.0.7:9443`)
 }
 
 function readCertificates(
@@ -170,12 +170,12 @@ function readCertificates(
 ): WebhookSettings['certificates'] {
   if (dir !== undefined) {
     if (secret === undefined) return { dir }
-    throw new Error('--certificate-dir is given beside --certificate-secret; expected one of them')
+    throw new Error('--certificate-dir cannot be combined with --certificate-secret; remove one of them')
   }
   if (secret !== undefined) return { secret: readNamespacedName('certificate-secret', secret) }
   if ('service' in address) return { secret: { namespace: address.service.namespace, name: DEFAULT_SECRET } }
   throw new Error(
-    `--certificate-secret is missing beside --url; expected the Secret for its certificates, such as pawl/${DEFAULT_SECRET}`,
+    `--certificate-secret is missing; --url needs it; expected the Secret for the certificates, such as pawl/${DEFAULT_SECRET}`,
   )
 }
 
@@ -184,27 +184,27 @@ const MIN_LIFETIME_MS = 10_000
 
 function readLifetimes(certificate: number | undefined, authority: number | undefined): readonly [number, number] {
   if (certificate === undefined || certificate < MIN_LIFETIME_MS)
-    throw new Error('--certificate-lifetime is too short; expected at least 10s')
+    throw new Error('--certificate-lifetime: found less than 10s; expected at least 10s')
   if (authority === undefined || authority < certificate)
-    throw new Error('--authority-lifetime is shorter than --certificate-lifetime; expected at least as long a time')
+    throw new Error('--authority-lifetime: found less than --certificate-lifetime; expected at least the same duration')
   return [certificate, authority]
 }
 
 function readPolicy(flag: string, text: string): FailurePolicy {
   if (text === 'Fail' || text === 'Ignore') return text
-  throw new Error(`--${flag} is "${text}"; expected Fail or Ignore`)
+  throw new Error(`--${flag}: found "${text}"; expected Fail or Ignore`)
 }
 
 function readTimeout(ms: number | undefined): number {
   const seconds = (ms ?? Infinity) / 1000
   if (Number.isInteger(seconds) && seconds >= 1 && seconds <= 30) return seconds
-  throw new Error('--timeout is no whole number of seconds from 1s to 30s; expected one, as the API server does')
+  throw new Error('--timeout: expected a whole number of seconds from 1s to 30s, a limit of the API server')
 }
 
 function readNamespacedName(flag: string, text: string): SecretOrServiceName {
   const [namespace = '', name = '', ...more] = text.split('/')
   if (more.length === 0 && name !== '') return { namespace: readNamespace(flag, namespace), name }
-  throw new Error(`--${flag} is "${text}"; expected namespace/name`)
+  throw new Error(`--${flag}: found "${text}"; expected namespace/name`)
 }
 
 // Source: RFC 1123 labels, as Kubernetes demands of namespaces.
@@ -212,7 +212,7 @@ const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 
 function readNamespace(flag: string, text: string): string {
   if (NAMESPACE.test(text)) return text
-  throw new Error(`--${flag} is "${text}"; expected the name of one namespace`)
+  throw new Error(`--${flag}: found "${text}"; expected the name of one namespace`)
 }
 
 /** The names and addresses by which the API server connects: the subject alternative names of the certificate. */

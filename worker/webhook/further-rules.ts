@@ -94,7 +94,10 @@ export async function openAsyncRules(
         return { problems, warnings }
       } catch (error) {
         // Without the object, which may contain secrets.
-        log.warn({ err: error, kind: admission.kind.kind }, 'further rules could not be asked; the object passes')
+        log.warn(
+          { err: error, kind: admission.kind.kind },
+          'further rules failed; the webhook accepts the object without them',
+        )
         return NOTHING
       }
     },
@@ -102,7 +105,7 @@ export async function openAsyncRules(
       try {
         return byAdmission.get(admission)?.mutate?.(mutation, { ...request, kind: admission.kind }) ?? []
       } catch (error) {
-        log.warn({ err: error, kind: admission.kind.kind, mutation }, 'a mutation failed; the object stays as it is')
+        log.warn({ err: error, kind: admission.kind.kind, mutation }, 'a mutation failed; the object is not mutated')
         return []
       }
     },

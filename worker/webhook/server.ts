@@ -42,8 +42,8 @@ export async function serveReviews({ host, port, pair, log, ...rules }: ReviewSe
       ({ status, body }) => send(response, status, body),
       (error: unknown) => {
         // Without the object, which may contain secrets.
-        log.error({ err: error }, 'a review could not be answered')
-        send(response, 500, { error: 'the review could not be answered' })
+        log.error({ err: error }, 'a review failed')
+        send(response, 500, { error: 'the review failed; see the log of the webhook' })
       },
     )
   })

@@ -199,7 +199,7 @@ describe('a list in all namespaces of a large cluster', () => {
       {},
       { namespacesOf: (_kind, most) => answer(names.slice(0, most)) },
     )
-    await expect(ask.listObjects(INSTALLATION, undefined)).rejects.toThrow('expected one, by -n')
+    await expect(ask.listObjects(INSTALLATION, undefined)).rejects.toThrow('choose a namespace with -n')
   })
 })
 

@@ -28,13 +28,13 @@ describe('the rate limiter', () => {
   it('limits the rate, and refills the bucket over time', async () => {
     let now = 0
     const turns = createRateLimiter(
-      { concurrent: 9, queued: 9, perSecond: 1, burst: 2, unit: 'questions of one user' },
+      { concurrent: 9, queued: 9, perSecond: 1, burst: 2, unit: 'queries of one user' },
       () => now,
     )
     const ask = async () => await turns('a', async () => await Promise.resolve('yes'))
     await ask()
     await ask()
-    await expect(ask()).rejects.toThrow('too many questions of one user; expected at most 1 a second')
+    await expect(ask()).rejects.toThrow('too many queries of one user; expected at most 1 per second')
     now = 1000
     expect(await ask()).toBe('yes')
   })

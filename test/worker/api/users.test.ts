@@ -25,7 +25,7 @@ describe('the user of a token', () => {
     const away = told.flatMap((one) => (one.status === 'rejected' ? [one.reason as Error] : []))
     expect(away).toHaveLength(1000 - 29)
     expect(away[0]).toBeInstanceOf(RateLimited)
-    expect(away[0]?.message).toBe('too many tokens that are not known yet; expected at most 10 a second, 16 at a time')
+    expect(away[0]?.message).toBe('too many new tokens; expected at most 10 per second and 16 at the same time')
     // The cached review has expired, but the token is known.
     wait(10_000)
     await Promise.allSettled(Array.from({ length: 1000 }, (_, index) => users(`more of it ${index}`)))

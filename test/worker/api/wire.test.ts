@@ -60,9 +60,9 @@ describe('a question', () => {
   it.each([
     ['eventsOf', { uid: 'u', most: 1e9 }, 'most is the number 1000000000; expected a whole number from 1 to 500'],
     ['eventsOf', { uid: 'u', most: '1' }, 'most is a text of 1 characters; expected a whole number'],
-    ['eventsOf', { uid: ['u'] }, 'uid is a list of 1; expected a text'],
-    ['eventsOf', {}, 'uid is missing; expected a text'],
-    ['eventsOf', { uid: 'a\0b' }, 'uid is a text of 3 characters; expected a text'],
+    ['eventsOf', { uid: ['u'] }, 'uid is a list of 1; expected a string'],
+    ['eventsOf', {}, 'uid is missing; expected a string'],
+    ['eventsOf', { uid: 'a\0b' }, 'uid is a text of 3 characters; expected a string'],
     ['newestJobs', { uids: Array.from({ length: 10_001 }, String) }, 'uids is a list of 10001; expected a list of at'],
     ['newestJobs', { uids: [{}] }, 'uids is a list of 1; expected a list'],
     ['childrenOf', { owners: [], since: 'yesterday' }, 'since is a text of 9 characters; expected a time such as'],

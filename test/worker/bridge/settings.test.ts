@@ -36,14 +36,14 @@ describe('the settings of the bridge', () => {
   })
 
   it.each([
-    [{ namespace: 'a,b' }, '--namespace is "a,b"; expected the name of one namespace'],
-    [{ wings: 'chess' }, '--wings names "chess"; expected wings of chaos, landscaper, or none'],
-    [{ controllers: import.meta.filename }, '--content-key is missing beside --controllers'],
-    [ENABLED, '--content-key is missing beside controller context in level mode'],
-    [{ 'default-contexts': 'maybe' }, '--default-contexts is "maybe"; expected yes or no'],
-    [{ ...ENABLED, wings: 'none' }, 'wing landscaper, whose flag it is, is off'],
-    [{ 'lease-ms': 'soon' }, '--lease-ms is "soon"; expected a whole number of at least 100'],
-    [{ 'lease-ms': '5' }, '--lease-ms is "5"'],
+    [{ namespace: 'a,b' }, '--namespace: found "a,b"; expected the name of one namespace'],
+    [{ wings: 'chess' }, '--wings: found "chess"; expected wings of chaos, landscaper, or none'],
+    [{ controllers: import.meta.filename }, '--content-key is missing; --controllers'],
+    [ENABLED, '--content-key is missing; controller context in level mode'],
+    [{ 'default-contexts': 'maybe' }, '--default-contexts: found "maybe"; expected yes or no'],
+    [{ ...ENABLED, wings: 'none' }, 'wing landscaper, which is off'],
+    [{ 'lease-ms': 'soon' }, '--lease-ms: found "soon"; expected a whole number of at least 100'],
+    [{ 'lease-ms': '5' }, '--lease-ms: found "5"'],
   ])('%j are rejected with the actual and the expected value', (flags, message) => {
     expect(() => bridgeSettings(flags as Readonly<Record<string, string>>, config)).toThrow(message)
   })

@@ -39,7 +39,7 @@ describe.each([
       encoding: 'utf8',
       timeout: 30_000,
     })
-    const told = `pawl: --controllers ${file} exports something else as \`controllers\`; expected a list of values of defineLevel\n`
+    const told = `pawl: --controllers ${file}: \`controllers\`: found something else; export a list of values of defineLevel\n`
     expect([stderr, status]).toEqual([told, 2])
   })
 })
@@ -65,11 +65,11 @@ export const controllers = [defineLevel({ name: 'shop', target, queries: {}, pla
     const { status, stderr } = spawnSync(process.execPath, [CLI, 'plan', 'list', '--controllers', file], {
       encoding: 'utf8',
     })
-    const activity = 'an activity of the controller’s own (docs/guides/own-activities.md)'
+    const activity = 'an activity of the controller (docs/guides/own-activities.md)'
     expect([stderr, status]).toEqual([
-      `pawl: controllers cannot run in the sandbox of passes
-${file}:1:1 imports node:crypto, which passes do not have: take contentHash, or ${activity}
-${join(own, 'ask.ts')}:1:49 uses fetch, which passes do not have: call it in ${activity}
+      `pawl: --controllers: this code cannot run in the workflow sandbox
+${file}:1:1: imports node:crypto is not available in passes; use contentHash, or ${activity}
+${join(own, 'ask.ts')}:1:49: uses fetch is not available in passes; call it in ${activity}
 `,
       1,
     ])
@@ -79,7 +79,7 @@ ${join(own, 'ask.ts')}:1:49 uses fetch, which passes do not have: call it in ${a
 describe('pawl dev with a module of controllers', () => {
   it('reports a missing module and starts nothing', () => {
     const file = join(folder, 'nowhere.ts')
-    const told = `pawl: --controllers names ${file}; expected a file that is there`
+    const told = `pawl: --controllers: ${file} does not exist; expected an existing file`
     expect(dev(file)).toEqual({ status: 1, stdout: '', told, started: false })
   })
 
@@ -89,7 +89,7 @@ describe('pawl dev with a module of controllers', () => {
     writeFileSync(file, 'export const controllers = []')
     const { told, started } = dev(file)
     expect(started).toBe(false)
-    expect(told).toContain(`--controllers ${file} cannot be loaded: `)
-    expect(told).toContain('; expected `"type": "module"` in the package.json above it')
+    expect(told).toContain(`--controllers ${file}: cannot load the module: `)
+    expect(told).toContain('; add `"type": "module"` to its package.json')
   })
 })

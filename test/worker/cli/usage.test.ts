@@ -35,7 +35,7 @@ describe('the command pawl', { timeout: 60_000 }, () => {
     ],
     [['why'], "pawl why: missing required argument 'object'; see pawl why --help"],
     [['plan', 'show', 'exec', '--format', 'svg'], '--format: found "svg"; expected one of text, mermaid, json'],
-    [['plan', 'show', 'nothing'], "no kind called 'nothing' has a plan"],
+    [['plan', 'show', 'nothing'], "kind 'nothing': found no plan"],
     [['plan', 'show'], 'plan show: no kind and no --trace; give one of them'],
     [['plan', 'show', 'inst', '--trace', 'x'], 'plan show: a kind and --trace; give one of them'],
   ])('ends %j with exit code 2 and an error with the expected arguments', async (args, message) => {

@@ -74,7 +74,7 @@ describe('a release download', () => {
   it('is refused when the publisher states no digest', async () => {
     const { config } = await place()
     const { pin } = await release({ digest: 'none today' })
-    await expect(obtain(config, pin)).rejects.toThrow('states no sha256 digest of kwok')
+    await expect(obtain(config, pin)).rejects.toThrow('has no sha256 digest of kwok')
   })
 
   it('is refused when it was truncated', async () => {
@@ -138,19 +138,19 @@ describe('a missing binary', () => {
       () => 'found',
       (error: unknown) => (error as Error).message,
     )
-    expect(message).toContain('kwok 1.2.3 cannot be had; tried:')
+    expect(message).toContain('kwok 1.2.3 is not available; tried:')
     expect(message).toContain('environment: neither PAWL_KWOK nor a fitting KUBEBUILDER_ASSETS')
     expect(message).toContain('PATH: not there')
     expect(message).toContain('cache: no ')
     expect(message).toMatch(/download: 127\.0\.0\.1:\d+ cannot be reached/)
     expect(message).toMatch(/go build: .*requires go >= 1\.26\.0 \(running go 1\.22\.1/)
-    expect(message).toContain('either set PAWL_KWOK to the path of a 1.2.3 binary')
+    expect(message).toContain('set PAWL_KWOK to the path of a 1.2.3 binary')
   })
 
   it('is reported with "go is not installed" when downloads are disabled', async () => {
     const { config } = await place()
     await expect(obtain({ ...config, mayDownload: false })).rejects.toThrow(
-      /download: switched off by PAWL_OFFLINE\n {2}- go build: go is not installed/,
+      /download: disabled by PAWL_OFFLINE\n {2}- go build: go is not installed/,
     )
   })
 })

@@ -36,7 +36,7 @@ describe('the ports of a data folder', () => {
     const port = await occupy(0)
     const file = join(await scratchFolder(), 'ports.json')
     await expect(choosePorts(file, { temporal: port })).rejects.toThrow(
-      `port ${port} for temporal is taken; expected a free one`,
+      `port ${port} for temporal is in use; choose a free port`,
     )
   })
 })

@@ -34,13 +34,15 @@ describe('admission rules', () => {
 
   it('require the field `admission` in the wing.ts of their wing', async () => {
     await expect(found('export const toys = { flags: {}, workerRules: [] }\n', RULES)).rejects.toThrow(
-      'workflows/toy-shop/kite/admission.ts has rules, and workflows/toy-shop/wing.ts no `admission`',
+      'workflows/toy-shop/wing.ts: `admission` is missing, and workflows/toy-shop/kite/admission.ts has rules',
     )
   })
 
   it('must be one exported value of their file', async () => {
     const wing = `export const toys = { flags: {}, workerRules: [], admission: ${NAMES} }\n`
-    await expect(found(wing, 'export const kite = 1\n')).rejects.toThrow('exports 0 values with rules; expected one')
+    await expect(found(wing, 'export const kite = 1\n')).rejects.toThrow(
+      'found 0 exported values with rules; expected exactly one',
+    )
   })
 
   it('are an empty map if no wing has rules', () => {

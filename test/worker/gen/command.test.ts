@@ -64,7 +64,10 @@ describe('the command pawl gen', () => {
     [['--stdout'], 'found --stdout without files, expected at least one .cm file'],
     [['--check', '--ast', 'rfc.cm'], 'found --check with --ast, expected one of them'],
     [['--chek'], 'option "--chek" of "pawl gen" does not exist; did you mean "--check"?'],
-    [['new', 'backup'], "kind is 'backup'; expected a capital letter, then letters and digits, at most 63"],
+    [
+      ['new', 'backup'],
+      "gen new: kind: found 'backup'; expected at most 63 letters and digits, with a capital letter first",
+    ],
     [['types'], "pawl: required option '--crd <file>' not specified"],
     [['types', '--crd', 'x', '--check'], 'pawl: --check has nothing to compare with, expected --out <file>'],
   ])('rejects %j with exit code 2 and an error that says what is wrong', async (args, message) => {

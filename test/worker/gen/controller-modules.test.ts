@@ -69,8 +69,8 @@ describe('generating from a document', () => {
     }
     const expected = [
       0,
-      `warning: ${join(dir, 'clean.ts')}:2:1 imports node:crypto, which passes do not have: take contentHash, or an activity of the controller’s own (docs/guides/own-activities.md)`,
-      `warning: ${join(dir, 'clean.ts')}:4:28 uses fetch, which passes do not have: call it in an activity of the controller’s own (docs/guides/own-activities.md)`,
+      `warning: ${join(dir, 'clean.ts')}:2:1: imports node:crypto is not available in passes; use contentHash, or an activity of the controller (docs/guides/own-activities.md)`,
+      `warning: ${join(dir, 'clean.ts')}:4:28: uses fetch is not available in passes; call it in an activity of the controller (docs/guides/own-activities.md)`,
     ]
     expect(await warnings()).toEqual(expected)
     expect(await warnings({ mode: 'check' })).toEqual(expected)
@@ -115,7 +115,7 @@ describe('generating from a document', () => {
     await run(['cron-job.cm'], { boilerplate: join(dir, 'licence.txt') })
     expect(await read('cron-job.gen.ts')).toMatch(/^\/\/ Licensed to all\.\n\n\/\/ Generated from cron-job\.cm\./)
     const { code, complaints } = await run(['cron-job.cm'], { boilerplate: join(dir, 'none.txt') })
-    expect([code, complaints]).toEqual([2, [expect.stringMatching(/none\.txt: found no file that can be read/)]])
+    expect([code, complaints]).toEqual([2, [expect.stringMatching(/none\.txt: cannot read the file/)]])
   })
 })
 
@@ -173,7 +173,7 @@ decl Routes for Route { state { ${states} } action { Act(a) } }
   it('is rejected if the file of CRDs cannot be read', async () => {
     expect(await complaintsOf('a []Route { }', 'none.yaml')).toEqual([
       2,
-      [expect.stringMatching(/none\.yaml: found no file that can be read; expected CustomResourceDefinitions$/)],
+      [expect.stringMatching(/none\.yaml: cannot read the file; expected CustomResourceDefinitions$/)],
     ])
     expect(await complaintsOf('a []Route { }', 'routes.cm')).toEqual([2, [expect.stringMatching(/^\S+routes\.cm:/)]])
   })
@@ -229,8 +229,8 @@ describe('a set of documents with an error', () => {
   })
 
   it.each([
-    ['none.cm', 'found no file that can be read; expected a document'],
-    ['cron-job.txt', 'found another ending; expected .cm'],
+    ['none.cm', 'cannot read the file'],
+    ['cron-job.txt', 'found another file extension; expected .cm'],
   ])('rejects the file %s', async (file, message) => {
     expect(await run([file])).toEqual({ code: 2, printed: '', complaints: [`${join(dir, file)}: ${message}`] })
   })
@@ -239,7 +239,7 @@ describe('a set of documents with an error', () => {
     await mkdir(join(dir, 'sub'))
     await cp(join(dir, 'cron-job.cm'), join(dir, 'sub/cron-job.cm'))
     const { code, complaints } = await run(['cron-job.cm', 'sub/cron-job.cm'], { out: dir })
-    expect([code, complaints.at(-1)]).toEqual([2, expect.stringContaining('its module would be that of')])
+    expect([code, complaints.at(-1)]).toEqual([2, expect.stringContaining('is also the module of')])
     expect((await run(['cron-job.cm', 'cron-job.cm'])).code).toBe(0)
   })
 })

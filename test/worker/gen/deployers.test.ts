@@ -56,13 +56,17 @@ describe('the deployers of wings', () => {
   })
 
   it.each([
-    ['no type', "{ name: 'pot', pace: 'long' }", 'found no type; expected the spec.type that it serves'],
+    [
+      'no type',
+      "{ name: 'pot', pace: 'long' }",
+      'type is missing; set the spec.type of the items that the deployer serves',
+    ],
     [
       'another name',
       "{ type: 'a', name: 'pan', pace: 'long' }",
-      'found the name pan; expected that of its folder, pot',
+      'name: found pan; expected pot, the name of the folder',
     ],
-    ['no pace', "{ type: 'a', name: 'pot' }", 'found the pace undefined; expected one of quick, long'],
+    ['no pace', "{ type: 'a', name: 'pot' }", 'pace: found undefined; expected one of quick, long'],
   ])('are rejected with %s', async (_, value, complaint) => {
     await deployer('garden', 'pot', value)
     expect((await lists()).complaints).toEqual([`activities/garden/deploy/pot/deployer.ts: ${complaint}`])
@@ -73,8 +77,8 @@ describe('the deployers of wings', () => {
     await deployer('garden', 'tub', "{ type: 'a', name: 'tub', pace: 'long' }")
     await deployer('garden', 'urn', "{ type: 'a', name: 'urn', pace: 'long' }")
     expect((await lists()).complaints).toEqual([
-      'activities/garden/deploy/pot/deployer.ts: found a deployer under the name potDeployer; expected the name deployer',
-      'activities/garden/deploy/urn/deployer.ts: found type a, which is that of tub; expected another',
+      'activities/garden/deploy/pot/deployer.ts: found the exported deployer potDeployer; rename the export to deployer',
+      'activities/garden/deploy/urn/deployer.ts: type: found a, the type of deployer tub; choose another type',
     ])
   })
 })

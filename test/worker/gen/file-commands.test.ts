@@ -99,7 +99,7 @@ describe('the CRDs of kinds outside of the source tree', () => {
       2,
       [
         `${without}: found no kind; expected a module that exports kinds (defineKind)`,
-        `${missing}: found a module that cannot be loaded (it, or a module that it imports, is not there); ` +
+        `${missing}: cannot load the module (the module, or a module that it imports, does not exist); ` +
           'expected a module that exports kinds (defineKind)',
       ],
     ])
@@ -124,8 +124,8 @@ describe('the types of a file of CRDs', () => {
 
   it('need a readable file, and name the kinds that lack the version', async () => {
     const missing = join(dir, 'nowhere.yaml')
-    expect((await types(missing)).complaints).toEqual([`${missing}: found ENOENT; expected a file that can be read`])
-    const skipped = `${WORKSHOP}: left out Record of workshop.example.com, which has no version v1beta1`
+    expect((await types(missing)).complaints).toEqual([`${missing}: cannot read the file (ENOENT)`])
+    const skipped = `${WORKSHOP}: skipped Record of workshop.example.com, which has no version v1beta1`
     expect((await types(WORKSHOP, 'v1beta1')).complaints).toEqual([skipped])
   })
 })
@@ -137,11 +137,11 @@ describe('the roles of controllers', () => {
   })
 
   it.each([
-    [[], { wings: ['chess'] }, /no wing is called "chess"; expected chaos or landscaper/],
-    [[join(import.meta.dirname, 'nothing.ts')], {}, /nothing\.ts cannot be loaded/],
-    [[WIDGETS], { name: 'Shop' }, /would be called after "Shop"; expected small letters/],
-    [[WIDGETS], { namespaces: ['*'] }, /a namespace is "\*"; expected a name of one/],
-    [[WIDGETS], { accounts: '' }, /a namespace is ""; expected a name of one/],
+    [[], { wings: ['chess'] }, /unknown wing "chess"; expected chaos or landscaper/],
+    [[join(import.meta.dirname, 'nothing.ts')], {}, /nothing\.ts: cannot load the module/],
+    [[WIDGETS], { name: 'Shop' }, /--name: found "Shop"; expected lower-case letters/],
+    [[WIDGETS], { namespaces: ['*'] }, /--namespaces: found "\*"; expected a valid name/],
+    [[WIDGETS], { accounts: '' }, /--namespaces: found ""; expected a valid name/],
   ])('are not written for invalid arguments: %j %j', async (files, options, message) => {
     const { code, printed, complaints } = await rbac(files, options)
     expect([code, printed]).toEqual([2, ''])

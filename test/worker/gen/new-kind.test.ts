@@ -172,24 +172,24 @@ describe('an attempt to create an invalid or existing kind', () => {
     expect(await create('TimeTable')).toEqual({
       code: 2,
       lines: [
-        'gen new: workflows/example/time-table is there already, and nothing is overwritten; expected a new kind',
+        'gen new: workflows/example/time-table already exists, and pawl gen new overwrites no files; choose another kind, or delete the file',
       ],
     })
     expect(await readFile(path, 'utf8')).toBe('// mine\n')
     await mkdir(join(root, 'test/workflows/example/other'))
-    expect((await create('Other')).lines[0]).toContain('test/workflows/example/other is there already')
+    expect((await create('Other')).lines[0]).toContain('test/workflows/example/other already exists')
     expect(await readdir(join(root, 'workflows/example'))).not.toContain('other')
   })
 
   it.each([
-    ['backup', undefined, "kind is 'backup'; expected a capital letter"],
-    ['../Evil', undefined, "kind is '../Evil'; expected a capital letter"],
-    ['Step', undefined, "kind is 'Step', which is taken"],
-    ['Kit', undefined, "kind is 'Kit', which is taken"],
-    ['Checked', undefined, "kind is 'Checked', which is taken"],
-    ['Delete', undefined, "kind is 'Delete', whose workflow would be called 'delete', a word of the language"],
-    ['Backup', 'example', "group is 'example'; expected a domain"],
-    ['Backup', 'Example.com', "group is 'Example.com'; expected a domain"],
+    ['backup', undefined, "kind: found 'backup'; expected at most 63 letters and digits"],
+    ['../Evil', undefined, "kind: found '../Evil'; expected at most 63 letters and digits"],
+    ['Step', undefined, "kind 'Step' already exists"],
+    ['Kit', undefined, "kind: 'Kit' is a name of the kit"],
+    ['Checked', undefined, "kind: 'Checked' is a name of the kit"],
+    ['Delete', undefined, "kind: found 'Delete', whose workflow would have the reserved name 'delete'"],
+    ['Backup', 'example', "group: found 'example'; expected a domain"],
+    ['Backup', 'Example.com', "group: found 'Example.com'; expected a domain"],
   ])('fails with the reason: kind %s in group %s', async (kind, group, message) => {
     const { code, lines } = await create(kind, group)
     expect([code, lines]).toEqual([2, [expect.stringContaining(message)]])

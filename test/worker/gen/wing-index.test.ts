@@ -65,9 +65,13 @@ describe('the registries of wings', () => {
 
   it('refuse a wing.ts that exports none, or more than one', async () => {
     await write('activities/zoo/wing.ts', 'export const one = 1\nexport const two = 2\n')
-    await expect(run(false)).rejects.toThrow('activities/zoo/wing.ts exports one, two; expected one value, the wing')
+    await expect(run(false)).rejects.toThrow(
+      'activities/zoo/wing.ts: found the exports one, two; expected exactly one, the wing',
+    )
     await write('activities/zoo/wing.ts', 'const one = 1\n')
-    await expect(run(false)).rejects.toThrow('activities/zoo/wing.ts exports no value; expected one value, the wing')
+    await expect(run(false)).rejects.toThrow(
+      'activities/zoo/wing.ts: found the exports (none); expected exactly one, the wing',
+    )
   })
 })
 
@@ -92,7 +96,7 @@ describe.each([
 
   it('refuses a file that exports more than its list', async () => {
     await write(`activities/zoo/${name}.ts`, 'export const one = 1\nexport const two = 2\n')
-    const message = `activities/zoo/${name}.ts exports one, two; expected one value, ${expected}`
+    const message = `activities/zoo/${name}.ts: found the exports one, two; expected exactly one, ${expected}`
     await expect(run(false)).rejects.toThrow(message)
   })
 })

@@ -22,7 +22,7 @@ describe('the plan of a kind', () => {
 
   it.each(['dataobject', 'exe', ''])('is not found by the name %j, and the error lists the known kinds', (name) => {
     expect(() => planNamed(plans, name)).toThrow(
-      `no kind called '${name}' has a plan; expected one of DeployItem or di, Disruption or dis, DisruptionCron or dicron, DisruptionRollout or diroll, Execution or exec, Installation or inst, Namespace, Target or tgt or tg, TargetSync or tgs; --controllers FILE adds yours`,
+      `kind '${name}': found no plan; expected one of DeployItem or di, Disruption or dis, DisruptionCron or dicron, DisruptionRollout or diroll, Execution or exec, Installation or inst, Namespace, Target or tgt or tg, TargetSync or tgs; add your own controllers with --controllers FILE`,
     )
   })
 })
@@ -36,7 +36,7 @@ describe('two kinds with the same name', () => {
 
   it.each(['Service', 'services', 'svc'])('are ambiguous by the name %s; the error lists their full names', (name) => {
     expect(() => planNamed(services, name)).toThrow(
-      `'${name}' is the name of 2 kinds with a plan; expected one of services., services.example.com`,
+      `kind '${name}': found 2 kinds of this name with a plan; expected one of services., services.example.com`,
     )
   })
 
@@ -45,7 +45,7 @@ describe('two kinds with the same name', () => {
   })
 
   it.each(['services.', 'service.'])('need the name of a controller if the kind %s has two controllers', (name) => {
-    expect(() => planNamed(services, name)).toThrow('Service has 2 controllers; expected one of core, twice')
+    expect(() => planNamed(services, name)).toThrow('kind Service: found 2 controllers; expected one of core, twice')
     expect(drawPlan(planNamed(services, 'twice'), 'text', services)).toContain('of v1, controller twice\n')
     expect(drawPlan(planNamed(services, 'other'), 'text', services)).toContain('of example.com/v1\n')
   })
@@ -67,7 +67,7 @@ describe('the plan of a job as text', () => {
     expect(lines.slice(0, 3)).toEqual([
       'Execution (executions, exec) of landscaper.gardener.cloud/v1alpha1',
       '',
-      'A job starts in Init, that of a deletion in InitDelete.',
+      'A job starts in Init, a deletion in InitDelete.',
     ])
   })
 
@@ -162,7 +162,7 @@ describe('the plan of a controller in level mode', () => {
       'a pass while the object is being deleted',
       '  close',
       '',
-      'a pass when somebody else has taken the finalizer off',
+      'a pass after another client has removed the finalizer',
       '  clear',
       '',
     ])
@@ -179,7 +179,7 @@ describe('the plan of a controller in level mode', () => {
     expect(stdout).toContain('  │  ├─ listActiveJobsAndUpdateStatus\n')
     expect((await runCommand('plan', 'list', ...example)).stdout).toMatch(/^CronJob +cronjobs/)
     const nowhere = await runCommand('plan', 'list', '--controllers', 'nowhere.ts')
-    expect(nowhere.stderr).toContain('expected a file that is there')
+    expect(nowhere.stderr).toContain('nowhere.ts does not exist; expected an existing file')
   })
 })
 

@@ -75,28 +75,28 @@ describe('the settings of a worker', () => {
     [{ 'database-url': 'a' }, '--temporal-address is missing; expected host:port of a Temporal service'],
     [
       { ...NEEDED, 'payload-key': 'k', 'workflow-bundle': 'b' },
-      '--workflow-bundle is given beside --payload-key; expected one of the two',
+      '--workflow-bundle cannot be combined with --payload-key; remove one of them',
     ],
-    [{ ...NEEDED, 'sweep-ms': '99' }, '--sweep-ms is "99"; expected a whole number of at least 100'],
-    [{ ...NEEDED, 'dispatch-slots': 'many' }, '--dispatch-slots is "many"; expected a whole number of at least 1'],
-    [{ ...NEEDED, 'pickup-timeout': '5' }, '--pickup-timeout is "5"; expected a duration such as 1m30s, or none'],
+    [{ ...NEEDED, 'sweep-ms': '99' }, '--sweep-ms: found "99"; expected a whole number of at least 100'],
+    [{ ...NEEDED, 'dispatch-slots': 'many' }, '--dispatch-slots: found "many"; expected a whole number of at least 1'],
+    [{ ...NEEDED, 'pickup-timeout': '5' }, '--pickup-timeout: found "5"; expected a duration such as 1m30s, or none'],
     [
       { ...NEEDED, only: 'execution,item' },
-      '--only names "item"; expected controllers of deploy, execution, installation',
+      '--only: found "item"; expected controllers of deploy, execution, installation',
     ],
-    [{ ...NEEDED, only: '' }, '--only names ""; expected controllers of deploy, execution, installation'],
-    [{ ...NEEDED, only: 'deploy,deploy' }, '--only names "deploy" twice; expected each controller once'],
-    [{ ...NEEDED, deployers: 'mock,helm' }, '--deployers names "helm"; expected types of kubernetes-manifest, mock'],
-    [{ ...NEEDED, deployers: '' }, '--deployers names ""; expected types of kubernetes-manifest, mock'],
+    [{ ...NEEDED, only: '' }, '--only: found ""; expected controllers of deploy, execution, installation'],
+    [{ ...NEEDED, only: 'deploy,deploy' }, '--only: found "deploy" twice; expected each controller once'],
+    [{ ...NEEDED, deployers: 'mock,helm' }, '--deployers: found "helm"; expected types of kubernetes-manifest, mock'],
+    [{ ...NEEDED, deployers: '' }, '--deployers: found ""; expected types of kubernetes-manifest, mock'],
     [
       { ...NEEDED, deployers: 'mock,landscaper.gardener.cloud/mock' },
-      '--deployers names "landscaper.gardener.cloud/mock" twice; expected each type once',
+      '--deployers: found "landscaper.gardener.cloud/mock" twice; expected each type once',
     ],
-    [{ ...NEEDED, wings: 'landscaper,chess' }, '--wings names "chess"; expected wings of chaos, landscaper, or none'],
-    [{ ...NEEDED, wings: '' }, '--wings names ""; expected wings of chaos, landscaper, or none'],
-    [{ ...NEEDED, wings: 'landscaper,landscaper' }, '--wings names "landscaper" twice; expected each wing once'],
-    [{ ...NEEDED, wings: 'none' }, '--wings none leaves no controller to run; expected --controllers with some'],
-    [{ ...NEEDED, 'health-port': '1.5' }, '--health-port is "1.5"; expected a whole number of at least 0'],
+    [{ ...NEEDED, wings: 'landscaper,chess' }, '--wings: found "chess"; expected wings of chaos, landscaper, or none'],
+    [{ ...NEEDED, wings: '' }, '--wings: found ""; expected wings of chaos, landscaper, or none'],
+    [{ ...NEEDED, wings: 'landscaper,landscaper' }, '--wings: found "landscaper" twice; expected each wing once'],
+    [{ ...NEEDED, wings: 'none' }, '--wings: found none, so the worker has no controller; add --controllers'],
+    [{ ...NEEDED, 'health-port': '1.5' }, '--health-port: found "1.5"; expected a whole number of at least 0'],
   ])('%j are refused with what was expected', (flags, message) => {
     expect(() => settings(flags as unknown as Readonly<Record<string, string>>)).toThrow(message)
   })
@@ -106,7 +106,7 @@ describe('the settings of a worker with controllers of users', () => {
   const controllers = import.meta.filename
 
   it('require the content key', () => {
-    expect(() => settings({ ...NEEDED, controllers })).toThrow('--content-key is missing beside --controllers')
+    expect(() => settings({ ...NEEDED, controllers })).toThrow('--content-key is missing; --controllers')
     expect(settings({ ...NEEDED, controllers, 'content-key': 'key' }).controllerFiles).toEqual([controllers])
   })
 

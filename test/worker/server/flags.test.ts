@@ -59,13 +59,13 @@ describe('the flags of a table', () => {
   })
 
   it.each([
-    [{ 'every-ms': '99' }, '--every-ms is "99"; expected a whole number of at least 100'],
-    [{ 'every-ms': '' }, '--every-ms is ""; expected a whole number of at least 100'],
-    [{ 'every-ms': '100.5' }, '--every-ms is "100.5"; expected a whole number of at least 100'],
-    [{ limit: '5' }, '--limit is "5"; expected a duration such as 1m30s, or none'],
+    [{ 'every-ms': '99' }, '--every-ms: found "99"; expected a whole number of at least 100'],
+    [{ 'every-ms': '' }, '--every-ms: found ""; expected a whole number of at least 100'],
+    [{ 'every-ms': '100.5' }, '--every-ms: found "100.5"; expected a whole number of at least 100'],
+    [{ limit: '5' }, '--limit: found "5"; expected a duration such as 1m30s, or none'],
     [{ guests: 'ann,b0b' }, '--guests has "b0b"; expected names'],
     [{ guests: '' }, '--guests has ""; expected names'],
-    [{ loud: 'maybe' }, '--loud is "maybe"; expected yes or no'],
+    [{ loud: 'maybe' }, '--loud: found "maybe"; expected yes or no'],
   ])('%j are refused with what was found and what was expected', (given: Readonly<Record<string, string>>, message) => {
     expect(() => readFlags(TABLE, given)).toThrow(new UsageError(message))
   })
@@ -89,7 +89,7 @@ describe('the flags of a process', () => {
   it('are its own flags and the flags of wings, without duplicates', () => {
     const wing: FlagTable = { pods: { takes: '<count>', reads: 'number', least: 1, otherwise: 1, text: 'how many' } }
     expect(Object.keys(joinFlagTables(TABLE, wing))).toEqual([...Object.keys(TABLE), 'pods'])
-    expect(() => joinFlagTables(TABLE, wing, wing)).toThrow('--pods is in two tables of flags; expected it in one')
+    expect(() => joinFlagTables(TABLE, wing, wing)).toThrow('--pods is in two tables of flags; remove it from one')
   })
 })
 
@@ -97,6 +97,6 @@ describe('a required flag', () => {
   it('counts as missing if it is empty', () => {
     expect(requireFlag('url', 'x', 'a URL')).toBe('x')
     for (const value of [undefined, ''])
-      expect(() => requireFlag('url', value, 'a URL')).toThrow(new UsageError('--url is missing; expected a URL'))
+      expect(() => requireFlag('url', value, 'a URL')).toThrow(new UsageError('--url: it is missing; expected a URL'))
   })
 })

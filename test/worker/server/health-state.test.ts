@@ -70,7 +70,7 @@ describe('the engine', () => {
   })
 
   it('has a bounded description', () => {
-    expect(describeHealth('Ok', [])).toBe('bridge, worker, journal and Temporal are well')
+    expect(describeHealth('Ok', [])).toBe('bridge, worker, journal and Temporal are healthy')
     expect(describeHealth('Failed', ['a', 'b'])).toBe('a; b')
     const many = Array.from({ length: 100 }, (_, index) => `${index}`)
     expect(describeHealth('Failed', many)).toMatch(/; 19; and 80 more$/)

@@ -28,21 +28,21 @@ describe('the modules of activities', () => {
   })
 
   it.each([
-    [{ fetchQuote }, { fetchQuote: options, ping: options }, 'ping is declared and not exported'],
-    [{ fetchQuote: 5 }, { fetchQuote: options }, 'fetchQuote is declared and not exported'],
+    [{ fetchQuote }, { fetchQuote: options, ping: options }, 'ping is declared but not exported'],
+    [{ fetchQuote: 5 }, { fetchQuote: options }, 'fetchQuote is declared but not exported'],
     [
       { fetchQuote, ping: async () => await fetchQuote() },
       { fetchQuote: options },
-      'ping is exported and not declared',
+      'ping is exported but not declared',
     ],
   ])('are refused when they are not as declared (%#)', async (module, declared, message) => {
-    await expect(load(module, declared)).rejects.toThrow(`the activities of controller shop: ${message}`)
+    await expect(load(module, declared)).rejects.toThrow(`controller shop: activities: ${message}`)
   })
 
   it('are rejected if they cannot be loaded', async () => {
     const missing = { load: () => Promise.reject(new Error('no such file')), options: {} }
     await expect(loadOwnActivities([define(missing)])).rejects.toThrow(
-      'the activities of controller shop cannot be loaded: no such file',
+      'controller shop: cannot load its activities: no such file',
     )
   })
 })

@@ -58,8 +58,8 @@ describe('the registry of controllers', () => {
   })
 
   it('rejects two controllers with the same name', () => {
-    expect(() => createRegistry([level('shop'), level('shop')])).toThrow('two controllers are called shop')
-    expect(() => createRegistry([level('installation')])).toThrow('two controllers are called installation')
+    expect(() => createRegistry([level('shop'), level('shop')])).toThrow('two controllers have the name shop')
+    expect(() => createRegistry([level('installation')])).toThrow('two controllers have the name installation')
   })
 
   it('watches two kinds with the same name in different groups', () => {
@@ -91,7 +91,7 @@ describe('the registry of controllers', () => {
   it('rejects two versions of a kind', () => {
     const other = { ...shopKind, apiVersion: 'example.com/v2' }
     expect(() => createRegistry([level('shop'), level('other', other)])).toThrow(
-      'controller other names kind example.com/v2/Shop, but kind Shop.example.com is followed in example.com/v1 for another controller',
+      'controller other: found kind example.com/v2/Shop, but another controller uses example.com/v1 of kind Shop.example.com',
     )
   })
 })
@@ -115,7 +115,7 @@ describe('the flag --controllers', () => {
     expect(controllerFiles(`${a}, ${b},,${a}`)).toEqual([a, b])
     expect(controllerFiles(undefined)).toEqual([])
     expect(() => controllerFiles(`${a},nowhere.ts`)).toThrow(
-      `--controllers names ${resolve('nowhere.ts')}; expected a file that is there`,
+      `--controllers: ${resolve('nowhere.ts')} does not exist; expected an existing file`,
     )
   })
 

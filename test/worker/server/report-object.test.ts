@@ -14,14 +14,14 @@ describe('the report object of the engine', () => {
     'is refused as %s',
     (text) => {
       expect(() => reportTarget('health-check', text, ['landscaper'])).toThrow(
-        `--health-check is "${text}"; expected namespace/name`,
+        `--health-check: found "${text}"; expected namespace/name`,
       )
     },
   )
 
   it('is rejected if no enabled wing has a kind for it', () => {
     expect(() => reportTarget('critical-problems', 'pawl/x', [])).toThrow(
-      '--critical-problems is given, but no wing that is on has a kind for it; expected one in --wings',
+      '--critical-problems: no wing of --wings has a kind for it; add the wing, or remove the flag',
     )
   })
 })

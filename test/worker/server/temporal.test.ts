@@ -53,14 +53,14 @@ describe('the connection to Temporal', () => {
     expect(connectionOptions(target({ 'temporal-api-key-file': path }))).toMatchObject({ apiKey: 'secret', tls: {} })
     expect(connectionOptions(target({}, { TEMPORAL_API_KEY: 'k' }))).toMatchObject({ apiKey: 'k', tls: {} })
     expect(() => target({ 'temporal-tls': 'no', 'temporal-api-key-file': path })).toThrow(
-      '--temporal-tls is no beside an API key',
+      '--temporal-tls: found no together with an API key',
     )
   })
 
   it.each([
-    [{ 'temporal-tls-cert': 'x' }, '--temporal-tls-cert is given alone; expected --temporal-tls-key beside it'],
-    [{ 'temporal-tls-key': 'x' }, '--temporal-tls-key is given alone; expected --temporal-tls-cert beside it'],
-    [{ 'temporal-tls': 'maybe' }, '--temporal-tls is "maybe"; expected yes or no'],
+    [{ 'temporal-tls-cert': 'x' }, '--temporal-tls-key is missing; --temporal-tls-cert needs it'],
+    [{ 'temporal-tls-key': 'x' }, '--temporal-tls-cert is missing; --temporal-tls-key needs it'],
+    [{ 'temporal-tls': 'maybe' }, '--temporal-tls: found "maybe"; expected yes or no'],
   ])('refuses %j', (given, message) => {
     expect(() => target(given as Record<string, string>)).toThrow(message)
   })

@@ -31,10 +31,10 @@ describe('the flag --wings', () => {
   })
 
   it.each([
-    ['chess,chaos', '--wings names "chaos"; expected wings of landscaper, chess, or none'],
-    ['', '--wings names ""; expected wings of landscaper, chess, or none'],
-    ['chess,none', '--wings names "none"; expected wings of landscaper, chess, or none'],
-    ['chess,chess', '--wings names "chess" twice; expected each wing once'],
+    ['chess,chaos', '--wings: found "chaos"; expected wings of landscaper, chess, or none'],
+    ['', '--wings: found ""; expected wings of landscaper, chess, or none'],
+    ['chess,none', '--wings: found "none"; expected wings of landscaper, chess, or none'],
+    ['chess,chess', '--wings: found "chess" twice; expected each wing once'],
   ])('is refused with what was expected: "%s"', (text, message) => {
     expect(() => enabledWings(text, KNOWN)).toThrow(new UsageError(message))
   })
@@ -77,16 +77,16 @@ describe('the flags of wings', () => {
 
   it('are rejected with a wrong value, or if their wing is disabled', () => {
     expect(() => readWingFlags(['go'], { komi: 'half' }, wings)).toThrow(
-      '--komi is "half"; expected a whole number of at least 0',
+      '--komi: found "half"; expected a whole number of at least 0',
     )
     expect(() => readWingFlags(['landscaper'], { 'verify-signatures': 'no' })).toThrow(
-      '--verify-signatures is "no"; expected one of asked, always, never',
+      '--verify-signatures: found "no"; expected one of asked, always, never',
     )
     expect(() => readWingFlags(['landscaper'], { 'target-allow': '127.0.0.0/8,https://here' })).toThrow(
       '--target-allow has "https://here"; expected a host such as 10.0.0.5:8080 or [::1]:6443, or addresses such as 127.0.0.0/8',
     )
     expect(() => readWingFlags(['go'], { clock: '1h' }, wings)).toThrow(
-      '--clock is given, but wing chess, whose flag it is, is off; expected it in --wings',
+      '--clock: the flag belongs to wing chess, which is off; add chess to --wings',
     )
   })
 

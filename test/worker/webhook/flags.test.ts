@@ -21,19 +21,19 @@ describe('the settings of the webhook', () => {
 
   it.each([
     [{}, '--service is missing'],
-    [{ ...SERVICE, url: 'https://x' }, '--url is given beside --service'],
-    [{ service: 'pawl' }, '--service is "pawl"'],
-    [{ service: 'Pawl/x' }, '--service is "Pawl"'],
-    [{ url: 'http://127.0.0.1:1' }, '--url is "http://127.0.0.1:1"'],
-    [{ url: 'https://127.0.0.1:1' }, '--certificate-secret is missing beside --url'],
-    [{ ...SERVICE, 'certificate-dir': 'x', 'certificate-secret': 'a/b' }, '--certificate-dir is given beside'],
-    [{ ...SERVICE, 'failure-policy': 'fail' }, '--failure-policy is "fail"'],
-    [{ ...SERVICE, 'record-policy': 'no' }, '--record-policy is "no"'],
+    [{ ...SERVICE, url: 'https://x' }, '--url cannot be combined with --service'],
+    [{ service: 'pawl' }, '--service: found "pawl"'],
+    [{ service: 'Pawl/x' }, '--service: found "Pawl"'],
+    [{ url: 'http://127.0.0.1:1' }, '--url: found "http://127.0.0.1:1"'],
+    [{ url: 'https://127.0.0.1:1' }, '--certificate-secret is missing; --url'],
+    [{ ...SERVICE, 'certificate-dir': 'x', 'certificate-secret': 'a/b' }, '--certificate-dir cannot be combined with'],
+    [{ ...SERVICE, 'failure-policy': 'fail' }, '--failure-policy: found "fail"'],
+    [{ ...SERVICE, 'record-policy': 'no' }, '--record-policy: found "no"'],
     [{ ...SERVICE, timeout: '31s' }, '--timeout'],
     [{ ...SERVICE, timeout: 'none' }, '--timeout'],
     [{ ...SERVICE, 'certificate-lifetime': '1s' }, '--certificate-lifetime'],
     [{ ...SERVICE, 'certificate-lifetime': '2h', 'authority-lifetime': '1h' }, '--authority-lifetime'],
-    [{ ...SERVICE, namespace: 'Team' }, '--namespace is "Team"'],
+    [{ ...SERVICE, namespace: 'Team' }, '--namespace: found "Team"'],
   ])('refuse %j', (given, told) => {
     expect(() => webhookSettings(given, config)).toThrow(told)
   })

@@ -83,7 +83,7 @@ describe('the further rules of two kinds', () => {
     const lines: string[] = []
     const { validate: ask } = await open([one], lines)
     expect(await ask(one, { ...ASKED, object: { spec: { secret: 'planted' } } })).toEqual(NOTHING)
-    expect(lines.join('')).toContain('the object passes')
+    expect(lines.join('')).toContain('accepts the object')
     expect(lines.join('')).not.toContain('planted')
   })
 
@@ -146,7 +146,7 @@ describe('the further rules of two kinds', () => {
     const { mutate } = await open([one], lines)
     expect(mutate(one, 'unit', ASKED)).toEqual([{ path: ['spec', 'unit'], value: 'Execution stone' }])
     expect(mutate(one, 'broken', ASKED)).toEqual([])
-    expect(lines.join('')).toContain('the object stays as it is')
+    expect(lines.join('')).toContain('a mutation failed; the object is not mutated')
     expect(mutate(admission(targetKind), 'unit', ASKED)).toEqual([])
   })
 })

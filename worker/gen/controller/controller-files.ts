@@ -51,9 +51,9 @@ export async function compileFile(file: string, options: ControllerOptions): Pro
   const bad = (complaint: string): CompiledFile => {
     return { file, target, document: undefined, code: undefined, complaints: [`${shown}: ${complaint}`] }
   }
-  if (!file.endsWith(EXTENSION)) return bad(`found another ending; expected ${EXTENSION}`)
+  if (!file.endsWith(EXTENSION)) return bad(`found another file extension; expected ${EXTENSION}`)
   const text = await readText(file)
-  if (text === undefined) return bad('found no file that can be read; expected a document')
+  if (text === undefined) return bad('cannot read the file')
   const bound = { modules: boundModules(text), folder, targets: referredKinds(text) }
   const { lookup, unread } = await readBoundKinds(bound)
   const { document, diagnostics, code } = compile(text, {

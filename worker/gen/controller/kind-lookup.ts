@@ -69,7 +69,8 @@ export function kindFacts(kind: Kind): KindFacts {
 /** A short reason why a module could not be loaded. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'it throws'
-  if ('code' in error && error.code === 'ERR_MODULE_NOT_FOUND') return 'it, or a module that it imports, is not there'
+  if ('code' in error && error.code === 'ERR_MODULE_NOT_FOUND')
+    return 'the module, or a module that it imports, does not exist'
   return error.message.split('\n', 1)[0] ?? ''
 }
 

@@ -125,7 +125,7 @@ const VERSION = /^[a-z]([a-z0-9-]*[a-z0-9])?$/
 
 function wordOf(value: unknown, form: RegExp, path: Path, report: Report): string {
   if (typeof value === 'string' && form.test(value)) return value
-  report(path, `${found(value)}; expected a text of the form ${form.source}`)
+  report(path, `${found(value)}; expected a string that matches ${form.source}`)
   return ''
 }
 

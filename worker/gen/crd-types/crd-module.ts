@@ -58,7 +58,7 @@ function withoutDuplicates(versions: readonly CrdVersion[]): readonly CrdVersion
     const [second, first] = [version, earlier].map(({ group, version: name }) => `${group}/${name}`)
     version.report(
       version.path.slice(0, -2),
-      `found ${version.kind} of ${String(second)} after that of ${String(first)}; expected kinds of different names in a file`,
+      `found kind ${version.kind} of ${String(second)} and of ${String(first)}; expected kinds with different names in a file`,
     )
     return false
   })
@@ -90,9 +90,9 @@ function envelope({ group, version, kind, isNamespaced }: CrdVersion): Member[] 
 }
 
 function nothingChosen(versions: readonly CrdVersion[], version: string | undefined): Problem {
-  if (version === undefined) return { message: 'found no version that is served; expected one, or --version' }
+  if (version === undefined) return { message: 'found no served version; add one to the CRD, or pass --version' }
   const known = [...new Set(versions.map((each) => each.version))]
-  return { message: `found the versions ${known.join(', ')}; expected "${version}" among them` }
+  return { message: `--version: found "${version}"; expected one of ${known.join(', ')}` }
 }
 
 function skippedOf(versions: readonly CrdVersion[], chosen: readonly CrdVersion[]): readonly string[] {

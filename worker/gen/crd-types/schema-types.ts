@@ -61,7 +61,7 @@ export function docsOf(schema: unknown): Docs {
 function typeOf(reader: SchemaReader, schema: unknown, place: Place): TypeExpression {
   if (!isFields(schema)) return reportUnknown(reader, place.path, `${found(schema)}; expected a schema`)
   if (place.path.length > DEEPEST) {
-    return reportUnknown(reader, place.path, `found a schema ${DEEPEST} levels deep; expected one that ends`)
+    return reportUnknown(reader, place.path, `found a schema of ${DEEPEST} levels; expected fewer levels`)
   }
   if (schema['$ref'] !== undefined) {
     return reportUnknown(reader, [...place.path, '$ref'], `${found(schema['$ref'])}; expected the schema itself`)
@@ -88,10 +88,10 @@ function valuesOf(reader: SchemaReader, values: unknown, scalar: string, { path,
   if (!Array.isArray(values)) return reportUnknown(reader, at, `${found(values)}; expected a list of values`)
   values.forEach((value: unknown, index) => {
     if (value === null || typeof value === scalar) return
-    reader.report([...at, index], `${found(value)}; expected a ${scalar}, as the type says`)
+    reader.report([...at, index], `${found(value)}; expected a ${scalar}, because of the type`)
   })
   const known = [...new Set(values)].filter((value) => TEXTS.has(typeof value)) as (string | number | boolean)[]
-  if (known.length === 0) return reportUnknown(reader, at, 'found an empty list; expected a value')
+  if (known.length === 0) return reportUnknown(reader, at, 'found an empty list; expected at least one value')
   const taken = reader.names.take(name)
   reader.declarations.push({ is: 'values', name: taken, docs, values: known })
   return named(taken)
@@ -105,7 +105,7 @@ function objectOf(reader: SchemaReader, schema: Schema, place: Place): TypeExpre
   const { additionalProperties: values } = schema
   const at = [...place.path, 'additionalProperties']
   if (values !== undefined && hasFields(schema)) {
-    return reportUnknown(reader, at, 'found beside properties; expected one of the two')
+    return reportUnknown(reader, at, 'found additionalProperties and properties; expected one of them')
   }
   if (schema['x-kubernetes-embedded-resource'] === true) return embeddedOf(reader, schema, place)
   if (hasFields(schema)) return interfaceOf(reader, schema, place)

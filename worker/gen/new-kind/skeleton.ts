@@ -101,8 +101,8 @@ export const ${value}Kind = defineKind({
   printerColumns: [{ name: 'Message', type: 'string', jsonPath: '.status.message' }],
   description: 'Keeps a ConfigMap with its message.',
   schema: {
-    spec: required(record('What is wanted.', { message: required(text('What the ConfigMap says.')) })),
-    status: record('What is there.', { message: text('What the ConfigMap said when it was last looked at.') }),
+    spec: required(record('The desired state.', { message: required(text('The message in the ConfigMap.')) })),
+    status: record('The observed state.', { message: text('The last observed message in the ConfigMap.') }),
   },
   projection: [path('status.message')],
   workerVerbs: [],
@@ -181,7 +181,7 @@ export async function applyConfigMap(
 
 function removalModule(names: KindNames): string {
   const { kind, kit } = names
-  return `// Deletes the ConfigMap and waits for it: the finalizer holds the object until this is \`done\`. What the object owns goes by itself, so
+  return `// Deletes the ConfigMap and waits for its end: the finalizer keeps the object until this is \`done\`. Owned objects are deleted by Kubernetes, so
 // make of this what does not: something outside of the cluster, or a last look.
 
 import { done, type Outcome, stop } from '${kit}'
@@ -259,7 +259,7 @@ export async function ${value}(input: JobInput): Promise<RunResult> {
 
 /** In a project: the module for `--controllers`. */
 function controllersModule(names: KindNames): string {
-  return `// What the worker and the bridge are started with: \`--controllers controllers.ts\`.
+  return `// The controllers that the bridge and the worker run: \`--controllers controllers.ts\`.
 
 ${definition(names)}
 export const controllers = [${names.value}Controller]
@@ -283,25 +283,25 @@ const target = { spec: { message: 'hello' } }
 const mapWith = (message: string) => stored<ConfigMap>({ apiVersion: 'v1', kind: 'ConfigMap', data: { message } })
 
 describe('a pass over an object of kind ${kind}', () => {
-  it('makes the ConfigMap when it is not there', async () => {
+  it('creates the ConfigMap if it does not exist', async () => {
     const { outcome, written, status, next } = await runPass(${value}Controller, { target })
     expect([outcome, written]).toEqual([done, ['apply ConfigMap one']])
     expect(next.state.configMap?.data).toEqual({ message: 'hello' })
     expect(status).toEqual({ message: 'hello' })
   })
 
-  it('writes nothing when the ConfigMap says what it should', async () => {
+  it('writes nothing if the ConfigMap has the desired message', async () => {
     const { written } = await runPass(${value}Controller, { target, state: { configMap: mapWith('hello') } })
     expect(written).toEqual([])
   })
 
-  it('says nothing in the status that is not so', async () => {
+  it('reports only observed values in the status', async () => {
     const fault = { code: 'Forbidden', message: 'no', retryable: true }
     const { outcome, status } = await runPass(${value}Controller, { target, fails: { apply: fault } })
     expect([outcome.faults, status]).toEqual([[fault], {}])
   })
 
-  it('lets the object go when the ConfigMap is gone', async () => {
+  it('releases the object when the ConfigMap does not exist any more', async () => {
     const { finalizer } = ${value}Controller
     const metadata = { deletionTimestamp: '2026-01-02T00:00:00Z', finalizers: [finalizer ?? ''] }
     const going = { target: { ...target, metadata }, state: { configMap: mapWith('hello') } }

@@ -79,7 +79,7 @@ export async function bundleEntry(
 }
 
 function cacheErrorLogger(logger: Logger): (error: unknown) => void {
-  return (error) => void logger.warn('the bundle of the workflows cannot be cached', { error })
+  return (error) => void logger.warn('the bundle of the workflows could not be cached', { error })
 }
 
 type BuildOptions = Parameters<typeof bundleWorkflowCode>[0] & { readonly webpackConfigHook: Hook }

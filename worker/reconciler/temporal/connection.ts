@@ -18,7 +18,7 @@ export async function connectToTemporal(
   const connect = async () => await NativeConnection.connect(connectionOptions(target))
   const onFailure = (error: unknown, delayMs: number) => {
     checks.report('temporal', error)
-    log.warn({ temporal: target.address, err: error, delayMs }, 'no connection to temporal; connecting again')
+    log.warn({ temporal: target.address, err: error, delayMs }, 'no connection to Temporal; connecting again')
   }
   const connection = await retryUntilStopped(connect, onFailure, {
     backoff: createBackoff(DELAYS, Math.random),
@@ -84,7 +84,7 @@ export async function probeTemporal(
       if (isSilent) report(SILENCE, undefined)
       isSilent = false
     } catch (error) {
-      if (!isSilent) log.warn({ err: error }, 'temporal does not answer')
+      if (!isSilent) log.warn({ err: error }, 'Temporal does not answer')
       isSilent = true
       report(SILENCE, error)
     }

@@ -57,7 +57,8 @@ export function readPayloadKeys(path: string): PayloadKeys {
     if (keys.has(name)) throw new Error(`${where}: found a second key ${name}; expected each name once`)
     keys.set(name, key)
   }
-  if (keys.size === 0) throw new Error(`${path} has no key; expected a line with a name and 32 bytes in base64`)
+  if (keys.size === 0)
+    throw new Error(`${path}: the file has no key; expected a line with a name and 32 bytes in base64`)
   return { keys, encryptionKey: isReadOnly ? undefined : [...keys.keys()][0] }
 }
 
@@ -110,7 +111,7 @@ function decrypt(payload: Payload, keys: PayloadKeys['keys']): Payload {
   const key = keys.get(name)
   if (key === undefined)
     throw new Error(
-      `a payload is encrypted by key ${name}; found ${[...keys.keys()].join(', ')}; expected that key in the file`,
+      `a payload is encrypted by key ${name}; found ${[...keys.keys()].join(', ')}; expected this key in the file of --payload-key`,
     )
   const data = Buffer.from(payload.data ?? [])
   const decipher = createDecipheriv('aes-256-gcm', key, data.subarray(0, NONCE_BYTES))

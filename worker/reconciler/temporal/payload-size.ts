@@ -53,7 +53,7 @@ function inflate(data: Uint8Array): Buffer {
     const isTooLarge = cause instanceof Error && 'code' in cause && cause.code === 'ERR_BUFFER_TOO_LARGE'
     if (!isTooLarge) throw cause
     const limit = `${MAX_DECOMPRESSED_BYTES / 1024 / 1024} MiB`
-    throw new Error(`a compressed payload of ${data.length} bytes has more than ${limit}; expected less`, { cause })
+    throw new Error(`a compressed payload of ${data.length} bytes exceeds the limit of ${limit}`, { cause })
   }
 }
 
@@ -84,7 +84,7 @@ export function checkResultSize<Result>(activityType: string, args: readonly unk
   const size = canDecompress ? `${Math.ceil(compressed / 1000)} kB, compressed` : `${Math.ceil(bytes / 1000)} kB`
   throw finalFailure(
     'ResultTooLarge',
-    `${activityType} of ${subjectText(args[0])} answers with ${size}; Temporal has room for ${MAX_RESULT_BYTES / 1000} kB: expected fewer or smaller objects in it`,
+    `${activityType} of ${subjectText(args[0])} returns ${size}; Temporal accepts at most ${MAX_RESULT_BYTES / 1000} kB; return fewer or smaller objects`,
   )
 }
 
@@ -101,7 +101,7 @@ function estimateBytes(text: string): number {
 /** The name of the subject in messages. */
 function subjectText(input: unknown): string {
   const { subject, by } = (input ?? {}) as { readonly subject?: Named; readonly by?: { readonly workflowID?: string } }
-  if (subject?.name === undefined) return by?.workflowID ?? 'an object that its input does not name'
+  if (subject?.name === undefined) return by?.workflowID ?? 'an unknown object'
   const { kind = 'object', namespace = '', name } = subject
   return `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`
 }

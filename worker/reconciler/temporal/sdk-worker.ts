@@ -46,7 +46,7 @@ class ListeningWorker extends Worker {
 export async function createWorker(options: WorkerOptions, listeners: RunListeners): Promise<Worker> {
   const worker = await ListeningWorker.create(options)
   if (!(worker instanceof ListeningWorker))
-    throw new Error('the SDK made a Worker; expected one of the class that was asked')
+    throw new Error('the SDK created a Worker of another class; expected the requested class')
   return worker.listen(listeners)
 }
 

@@ -100,11 +100,11 @@ describe('a mistake', () => {
     ],
     [
       '{ type: object, properties: { a: { type: string } }, additionalProperties: { type: string } }',
-      'spec.additionalProperties: found beside properties; expected one of the two',
+      'spec.additionalProperties: found additionalProperties and properties; expected one of them',
     ],
     ['{ type: string, enum: x }', 'spec.enum: found "x"; expected a list of values'],
-    ['{ type: string, enum: [] }', 'spec.enum: found an empty list; expected a value'],
-    ['{ type: string, enum: [a, 2] }', 'spec.enum[1]: found 2; expected a string, as the type says'],
+    ['{ type: string, enum: [] }', 'spec.enum: found an empty list; expected at least one value'],
+    ['{ type: string, enum: [a, 2] }', 'spec.enum[1]: found 2; expected a string, because of the type'],
   ])('in the schema %s is named with its place', (schema, message) => {
     const [problem = '', ...more] = problemsOf(`${HEAD}${spec}${schema} }}}}]\n`)
     expect(problem).toMatch(/^f\.yaml:8:\d+: document 1: spec\.versions\[0\]\.schema\.openAPIV3Schema\.properties\./)
@@ -136,7 +136,7 @@ describe('a mistake', () => {
       'a version of no form',
       '  versions: [{ name: "v1;", schema: { openAPIV3Schema: { type: object } } }]',
       8,
-      'spec.versions[0].name: found "v1;"; expected a text of the form',
+      'spec.versions[0].name: found "v1;"; expected a string that matches',
     ],
   ])('like %s is named with its place', (_, versions, line, message) => {
     const [problem = '', ...more] = problemsOf(`${HEAD}${versions}\n`)
@@ -175,18 +175,16 @@ describe('a mistake', () => {
     const [one, other] = [widget({}), widget({})]
     other.spec.group = 'other.example.com'
     expect(problemsOf(`${JSON.stringify(one)}\n---\n${JSON.stringify(other)}`)).toEqual([
-      expect.stringContaining('found Widget of other.example.com/v1 after that of example.com/v1; expected kinds of'),
+      expect.stringContaining('found kind Widget of other.example.com/v1 and of example.com/v1; expected kinds with'),
     ])
   })
 
   it('is a version that no kind has', () => {
-    expect(problemsOf(workshop, 'v7')).toEqual([
-      'f.yaml: found the versions v1, v1beta1, v1alpha1; expected "v7" among them',
-    ])
+    expect(problemsOf(workshop, 'v7')).toEqual(['f.yaml: --version: found "v7"; expected one of v1, v1beta1, v1alpha1'])
     const unserved = widget({})
     unserved.spec.versions[0]!.served = false
     expect(problemsOf(JSON.stringify(unserved))).toEqual([
-      'f.yaml: found no version that is served; expected one, or --version',
+      'f.yaml: found no served version; add one to the CRD, or pass --version',
     ])
   })
 })

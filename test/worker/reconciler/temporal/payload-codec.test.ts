@@ -45,7 +45,7 @@ describe('encrypted payloads', () => {
     expect(Buffer.from(back?.data ?? []).toString()).toBe('"planted"')
     expect(await codecOf(second).decode([payload])).toEqual([payload])
     await expect(codecOf(second).decode(sealed)).rejects.toThrow(
-      'a payload is encrypted by key first; found second; expected that key in the file',
+      'a payload is encrypted by key first; found second; expected this key in the file',
     )
   })
 

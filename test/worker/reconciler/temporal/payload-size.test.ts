@@ -36,7 +36,7 @@ describe('the compression of a payload', () => {
   it('rejects data that expand beyond the limit', async () => {
     const metadata = { encoding: Buffer.from('binary/zlib') }
     const bomb = { metadata, data: deflateSync(Buffer.alloc(65 * 1024 * 1024)) }
-    await expect(compressionCodec.decode([bomb])).rejects.toThrow(/of \d+ bytes has more than 64 MiB; expected less$/)
+    await expect(compressionCodec.decode([bomb])).rejects.toThrow(/of \d+ bytes exceeds the limit of 64 MiB/)
   })
 
   it('rejects damaged data', async () => {
@@ -68,7 +68,7 @@ describe('the result of an activity', () => {
     ['Widget shop/large', { subject }, large],
     ['Node n', { subject: { kind: 'Node', namespace: '', name: 'n' } }, large],
     ['widget/shop/large/u', { by: { workflowID: 'widget/shop/large/u' } }, large],
-    ['an object that its input does not name', undefined, large],
+    ['an unknown object', undefined, large],
     ['Widget shop/large', { subject }, randomBytes(MAX_RESULT_BYTES + 1)],
     ['Widget shop/large', { subject }, wide],
     // The receiver would not decompress it.
@@ -76,7 +76,7 @@ describe('the result of an activity', () => {
   ])(
     'is rejected with the name of its subject if it is too large: %s (%#)',
     (name, input, result, size = '\\d+ kB, compressed') => {
-      const says = `^observe of ${name} answers with ${size}; Temporal has room for 1900 kB: expected fewer or smaller objects in it$`
+      const says = `^observe of ${name} returns ${size}; Temporal accepts at most 1900 kB; return fewer or smaller objects$`
       expect(() => checkResultSize('observe', [input], result)).toThrow(
         expect.objectContaining({
           type: 'ResultTooLarge',
