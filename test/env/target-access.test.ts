@@ -71,19 +71,19 @@ describe('a Target', () => {
   })
 
   it.each<[string, object, string]>([
-    ['other-type', { type: 'example.org/canary', config: {} }, 'spec.type is another type'],
-    ['nothing', {}, 'spec has neither config nor secretRef; expected one of them'],
-    ['both', { config: {}, secretRef: { name: 's' } }, 'spec has both config and secretRef'],
+    ['other-type', { type: 'example.org/canary', config: {} }, 'spec.type: found another type'],
+    ['nothing', {}, 'spec: found neither config nor secretRef; expected one of them'],
+    ['both', { config: {}, secretRef: { name: 's' } }, 'spec: found both config and secretRef'],
     ['no-secret', { secretRef: { name: 'absent' } }, 'spec.secretRef.name: Secret "target-access/absent" does not exist; create it'],
     ['path', { secretRef: { name: '../configmaps/x' } }, 'does not exist'],
     ['empty', { config: {} }, 'spec.config: found neither kubeconfig nor selfConfig; expected one of them'],
     ['text', { config: 'canary' }, 'spec.config: found another text; expected a map with kubeconfig or selfConfig'],
-    ['oidc', { config: { oidcConfig: { server: 'canary' } } }, 'spec.config.oidcConfig is set'],
-    ['old', { config: { kubeconfig: { secretRef: {} } } }, 'spec.config.kubeconfig.secretRef is set'],
+    ['oidc', { config: { oidcConfig: { server: 'canary' } } }, 'spec.config.oidcConfig: found a value'],
+    ['old', { config: { kubeconfig: { secretRef: {} } } }, 'spec.config.kubeconfig.secretRef: found a value'],
     ['exec', { config: { kubeconfig: 'clusters: []\nexec: canary' } }, 'spec.config.kubeconfig'],
-    ['foreign', self({ name: 'a', namespace: 'canary' }), 'selfConfig.serviceAccount.namespace is set'],
+    ['foreign', self({ name: 'a', namespace: 'canary' }), 'selfConfig.serviceAccount.namespace: found a value'],
     ['no-account', self({ name: 'absent' }), 'ServiceAccount "target-access/absent" does not exist'],
-    ['odd-account', self({ name: '../canary' }), 'selfConfig.serviceAccount.name is another text'],
+    ['odd-account', self({ name: '../canary' }), 'selfConfig.serviceAccount.name: found another text'],
     [
       'short',
       self({ name: 'default' }, 1),

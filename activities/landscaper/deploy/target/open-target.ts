@@ -226,8 +226,6 @@ function connected(client: TargetClient, now: () => Date, renewAtMs: number): Op
   return { client, cluster: createTargetCluster(client, now), renewAtMs }
 }
 
-const MAX_TYPE_SHOWN = 100
-
 interface ObjectName {
   readonly namespace: string
   readonly name: string
@@ -242,7 +240,7 @@ async function readSource(kube: KubeClient, { namespace, name, signal }: ObjectN
   if (type !== KUBERNETES_TARGET_TYPE) {
     throw invalid(
       target,
-      `spec.type: found "${type.slice(0, MAX_TYPE_SHOWN)}"`,
+      'spec.type: found another type',
       `"${KUBERNETES_TARGET_TYPE}"`,
     )
   }
