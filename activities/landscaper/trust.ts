@@ -36,7 +36,10 @@ export function createTrust(
     try {
       self ??= (await kube.request<SelfReview>('POST', SELF_REVIEWS, { body: SELF_REVIEW })).status?.userInfo?.username
     } catch (error) {
-      log.warn({ err: error }, 'Pawl does not know the user name of its worker; it shows the users of pauses as not verified')
+      log.warn(
+        { err: error },
+        'Pawl does not know the user name of its worker; it shows the users of pauses as not verified',
+      )
     }
     return { isVouched, self }
   }

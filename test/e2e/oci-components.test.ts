@@ -140,7 +140,9 @@ describe.concurrent('an installation of a component in an OCI registry', () => {
     // What one may read is not kept for who may not.
     await putContext('nobody', { repositoryContext: repository(registries.basic) })
     const nobody = await finished('nobody', { context: 'nobody' })
-    expect(nobody.status).toMatchObject(failed('RegistryDenied', 'the registry denies access without credentials (401)'))
+    expect(nobody.status).toMatchObject(
+      failed('RegistryDenied', 'the registry denies access without credentials (401)'),
+    )
   })
 
   it('authenticates with a token over TLS by its OCM configuration, and fails with UntrustedServer without the certificate authority', async () => {

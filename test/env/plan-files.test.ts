@@ -180,7 +180,9 @@ describe('pawl plan -f', () => {
     expect(code).toBe(1)
     const [good, bad] = ['good', 'bad'].map((name) => jobs.find((job) => job.name === name))
     expect(good).toMatchObject({ end: 'succeeds' })
-    expect(bad?.told).toContain('spec.imports.data[0] "size": DataObject "plan-files/nowhere" does not exist; create it')
+    expect(bad?.told).toContain(
+      'spec.imports.data[0] "size": DataObject "plan-files/nowhere" does not exist; create it',
+    )
     const refused = await told([{ ...shop(), spec: { blueprint: 7 } }])
     expect(refused).toMatchObject({
       code: 1,

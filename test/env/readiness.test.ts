@@ -200,7 +200,9 @@ describe('exports of resources', () => {
       waitingFor: 'export "k": ConfigMap "readiness/late": .data.value has no value',
     })
     const gone = { ...entry, fromResource: reference('ConfigMap', 'gone') }
-    expect(await exported([gone])).toMatchObject({ waitingFor: 'export "k": ConfigMap "readiness/gone" does not exist' })
+    expect(await exported([gone])).toMatchObject({
+      waitingFor: 'export "k": ConfigMap "readiness/gone" does not exist',
+    })
     await stage().patch(`${stage().core}/configmaps/late`, { data: { value: '' } })
     expect(await exported([entry])).toEqual({ result: 'done', exports: { k: '' } })
   })

@@ -83,7 +83,9 @@ describe('a run that was recorded as stuck', () => {
       isNoted: false,
     })
     expect(await findOpenJob(test.db, 'installation', 'u1')).toBeUndefined()
-    expect(await test.wakes()).toMatchObject([{ uid: 'u1', may_start: true, cause: 'its run was started by other code' }])
+    expect(await test.wakes()).toMatchObject([
+      { uid: 'u1', may_start: true, cause: 'its run was started by other code' },
+    ])
   })
 
   it('is left running while its workflow task may succeed, and loses its record after it has continued', async () => {

@@ -74,7 +74,11 @@ describe('a Target', () => {
     ['other-type', { type: 'example.org/canary', config: {} }, 'spec.type: found another type'],
     ['nothing', {}, 'spec: found neither config nor secretRef; expected one of them'],
     ['both', { config: {}, secretRef: { name: 's' } }, 'spec: found both config and secretRef'],
-    ['no-secret', { secretRef: { name: 'absent' } }, 'spec.secretRef.name: Secret "target-access/absent" does not exist; create it'],
+    [
+      'no-secret',
+      { secretRef: { name: 'absent' } },
+      'spec.secretRef.name: Secret "target-access/absent" does not exist; create it',
+    ],
     ['path', { secretRef: { name: '../configmaps/x' } }, 'does not exist'],
     ['empty', { config: {} }, 'spec.config: found neither kubeconfig nor selfConfig; expected one of them'],
     ['text', { config: 'canary' }, 'spec.config: found another text; expected a map with kubeconfig or selfConfig'],

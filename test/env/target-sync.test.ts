@@ -135,7 +135,9 @@ describe('Secrets of the source whose names match', () => {
     put(own, `${SECRETS}/mine`, { data: {} })
     const { errors } = await sync({ secretNameExpression: '*' })
     expect(errors).toHaveLength(2)
-    expect(errors.join()).toContain('target mine: Secret "n/mine" exists and no TargetSync created it; rename or delete it')
+    expect(errors.join()).toContain(
+      'target mine: Secret "n/mine" exists and no TargetSync created it; rename or delete it',
+    )
     expect(errors.join()).toContain('target access: found the name of spec.secretRef.name')
     expect(names(TARGETS)).toEqual(['other'])
     expect(found(`${SECRETS}/mine`)['data']).toEqual({})

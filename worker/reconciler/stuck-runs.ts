@@ -207,7 +207,10 @@ export class StuckRuns {
   async #noteNonReplayable(note: StuckRunReport, subject: Subject): Promise<void> {
     const { db, log, now } = this.#deps
     if (!(await recordStuckRun(db, note, now()))) return
-    log.debug({ ...logFields(subject, note.workflowID), found: note.message }, 'a run cannot be replayed by the present code')
+    log.debug(
+      { ...logFields(subject, note.workflowID), found: note.message },
+      'a run cannot be replayed by the present code',
+    )
   }
 
   /** Rows in level mode have the ID of the first run; Temporal resolves the IDs of later runs of the continue-as-new chain. */

@@ -100,7 +100,9 @@ export function exportProblems(siblings: readonly Sibling[]): readonly string[] 
     exportedNames(one).flatMap((name) => {
       const other = exporters.get(name)
       exporters.set(name, other ?? one.name)
-      return other === undefined ? [] : [`${name} is exported by ${other} and ${one.name}; export it from only one of them`]
+      return other === undefined
+        ? []
+        : [`${name} is exported by ${other} and ${one.name}; export it from only one of them`]
     }),
   )
 }

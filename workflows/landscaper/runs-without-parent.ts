@@ -59,7 +59,6 @@ const WAITS_FOR_JOB_ID: RunRequest = {
   warning: {
     operation: 'Delete',
     reason: 'DeletionWaitsForJobID',
-    message:
-      'status.jobID: the object has no owner, so its deletion waits for a job; set a new job ID to uninstall it',
+    message: 'status.jobID: the object has no owner, so its deletion waits for a job; set a new job ID to uninstall it',
   },
 }

@@ -49,7 +49,10 @@ export class LocalComponents implements ComponentRepository {
     }
     const also = unread.length === 0 ? '' : `; unreadable: ${unread.slice(0, 3).join(', ')}`
     const where = `folder ${this.#path} of the registry`
-    throw new BlueprintError('ComponentNotFound', `${place}: no component "${name}:${version}" in ${where}; add it${also}`)
+    throw new BlueprintError(
+      'ComponentNotFound',
+      `${place}: no component "${name}:${version}" in ${where}; add it${also}`,
+    )
   }
 
   async localContentOf(

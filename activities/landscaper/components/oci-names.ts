@@ -77,9 +77,7 @@ export function repositoryOf({ origin, prefix, mapping }: OciContext, component:
       ? joined(prefix, NAMESPACE, component)
       : joined(prefix, createHash('sha256').update(component).digest('hex'))
   if (isPath(path)) return { origin, path }
-  throw invalid(
-    `component ${shown(component)}: invalid name for an OCI registry; use lower-case letters and slashes`,
-  )
+  throw invalid(`component ${shown(component)}: invalid name for an OCI registry; use lower-case letters and slashes`)
 }
 
 /** @throws BlueprintError when the version cannot be converted to a tag. */

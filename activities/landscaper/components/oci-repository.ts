@@ -56,7 +56,10 @@ export class OciComponents implements ComponentRepository {
     const component = readComponent(await this.#yaml(text, at), at)
     const [found, wanted] = [titleOfComponent(component), titleOfComponent({ name, version })]
     if (found === wanted) return { component, folder: undefined }
-    throw new BlueprintError('UntrustedContent', `${at}: found the descriptor of "${found}"; expected the descriptor of "${wanted}"`)
+    throw new BlueprintError(
+      'UntrustedContent',
+      `${at}: found the descriptor of "${found}"; expected the descriptor of "${wanted}"`,
+    )
   }
 
   /** For a resource that is stored in the component's own repository. */

@@ -176,8 +176,5 @@ export class RegistryCache {
 }
 
 function tooSlow({ title }: ReadRequest, ms: number): Error {
-  return retryableFailure(
-    'RegistryUnavailable',
-    `${title}: not loaded after ${Math.round(ms / 1000)} s; Pawl retries`,
-  )
+  return retryableFailure('RegistryUnavailable', `${title}: not loaded after ${Math.round(ms / 1000)} s; Pawl retries`)
 }

@@ -54,7 +54,11 @@ export class RegistryClient {
     const answer = await this.#send(asked, signal)
     if (answer.status === 200) return verifyDigest(asked, answer)
     const what = titleOf(asked)
-    if (answer.status === 404) throw new BlueprintError('ComponentNotFound', `${what} does not exist in the registry; correct the name or version, or push it`)
+    if (answer.status === 404)
+      throw new BlueprintError(
+        'ComponentNotFound',
+        `${what} does not exist in the registry; correct the name or version, or push it`,
+      )
     if (answer.status === 401 || answer.status === 403) throw denied(asked, answer.status)
     throw invalid(`${what}: found status ${answer.status}; expected 200`)
   }

@@ -169,7 +169,10 @@ export function readOcmConfig(value: unknown, place: string, level = 0): readonl
     )
   if (type !== CREDENTIALS) throw notSupported(`${place}.type`, type, `${GENERIC} or ${CREDENTIALS}`)
   if (fields.raw('aliases') !== undefined)
-    throw new BlueprintError('NotSupported', `${place}.aliases: found aliases, which Pawl does not support; remove them`)
+    throw new BlueprintError(
+      'NotSupported',
+      `${place}.aliases: found aliases, which Pawl does not support; remove them`,
+    )
   refuseTooMany((fields.list('consumers') ?? []).length, `${place}.consumers`)
   const consumers = (fields.list('consumers') ?? []).flatMap((one, index) =>
     consumerIn(one, `${place}.consumers[${index}]`),
@@ -216,10 +219,7 @@ function repositoryIn(value: unknown, place: string): readonly CredentialEntry[]
   const type = typeIn(repository, at)
   if (type !== 'DockerConfig') throw notSupported(`${at}.type`, type, 'DockerConfig')
   if (repository['dockerConfigFile'] !== undefined)
-    throw new BlueprintError(
-      'NotSupported',
-      `${at}.dockerConfigFile: found a file; use dockerConfig with its content`,
-    )
+    throw new BlueprintError('NotSupported', `${at}.dockerConfigFile: found a file; use dockerConfig with its content`)
   if (repository['propagateConsumerIdentity'] === false) return []
   return readDockerConfig(repository['dockerConfig'], `${at}.dockerConfig`, 'config.json')
 }

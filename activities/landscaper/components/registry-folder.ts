@@ -43,7 +43,10 @@ export class RegistryFolder {
   static async open(root: string): Promise<RegistryFolder> {
     const found = await orUndefined(realpath(root))
     if (found !== undefined) return new RegistryFolder(found)
-    throw new BlueprintError('NotSupported', `--registry-local: folder "${root}" does not exist on the worker; create it`)
+    throw new BlueprintError(
+      'NotSupported',
+      `--registry-local: folder "${root}" does not exist on the worker; create it`,
+    )
   }
 
   /** The kind of the entry at a path (R1, R2); undefined for anything else. */

@@ -158,7 +158,8 @@ class Resolver {
     if (inline === undefined || resolved.isReplaced) return await this.#find(resolved, place)
     const component = readComponent(inline, `${place}.labels`)
     const [title, wanted] = [titleOfComponent(component), titleOf(resolved)]
-    if (title !== wanted) refuse(`${place}.labels: found the descriptor of "${title}"; expected the descriptor of "${wanted}"`)
+    if (title !== wanted)
+      refuse(`${place}.labels: found the descriptor of "${title}"; expected the descriptor of "${wanted}"`)
     return { component, folder: undefined, repository: this.#firstRepository, isInline: true }
   }
 

@@ -63,7 +63,9 @@ export async function signatureProblem(
     ? { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_AUTO }
     : { padding: constants.RSA_PKCS1_PADDING }
   const isMade = orUndefined(() => verify(hash, Buffer.from(text), { key: key.key, ...padding }, read.signature))
-  return isMade === true ? undefined : `the key of ${key.place} did not create it; sign the component again, or correct the key`
+  return isMade === true
+    ? undefined
+    : `the key of ${key.place} did not create it; sign the component again, or correct the key`
 }
 
 interface Read {
@@ -109,7 +111,10 @@ type FoundKey = { readonly key: KeyObject; readonly place: string } | { readonly
 /** Implements V1. */
 async function keyOf(chain: readonly Buffer[], { publicKey, authorities }: TrustedKeys): Promise<FoundKey> {
   if (publicKey !== undefined) return rsaKey(() => createPublicKey(publicKey.pem), publicKey.place)
-  if (authorities === undefined) return { problem: 'no key to verify it; add publicKeySecretReference or caCertificateSecretReference to the Context' }
+  if (authorities === undefined)
+    return {
+      problem: 'no key to verify it; add publicKeySecretReference or caCertificateSecretReference to the Context',
+    }
   const trusted = certificates(certificatesIn(blocksIn(authorities.pem)))
   if (trusted === undefined || trusted.length === 0)
     return { problem: `${authorities.place}: found no certificate; expected PEM` }
@@ -120,8 +125,9 @@ async function keyOf(chain: readonly Buffer[], { publicKey, authorities }: Trust
   if (found === undefined || signer === undefined)
     return { problem: `found no certificate with it; expected one issued by ${authorities.place}` }
   // Extensions of a certificate are parsed on access, so this may throw.
-  const problem = (orUndefined(() => ({ of: chainProblem(found, trusted) })) ?? { of: 'found an unreadable certificate' })
-    .of
+  const problem = (
+    orUndefined(() => ({ of: chainProblem(found, trusted) })) ?? { of: 'found an unreadable certificate' }
+  ).of
   if (problem !== undefined) return { problem: `its certificate: ${problem}; expected one of ${authorities.place}` }
   return rsaKey(() => signer.publicKey, 'its certificate')
 }

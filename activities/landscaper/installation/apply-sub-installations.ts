@@ -166,7 +166,10 @@ function throwFailed(answers: readonly WriteAnswer<typeof installationKind>[]): 
 
 function nameTaken({ metadata: { namespace } }: Installation, name: string): Error {
   const what = `Installation "${namespace}/${name}"`
-  return finalFailure('NameTaken', `${what} exists and has another owner; rename the sub-installation or delete that object`)
+  return finalFailure(
+    'NameTaken',
+    `${what} exists and has another owner; rename the sub-installation or delete that object`,
+  )
 }
 
 function creation(

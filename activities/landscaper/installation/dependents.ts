@@ -70,12 +70,7 @@ async function triggerLeftDependents(
   const { by, subject } = input
   const left = leftDependents(installation)
   if (parentOf(installation) === undefined)
-    await requestJobs(
-      deps,
-      input,
-      'should start now',
-      await readRoots(deps, subject, left),
-    )
+    await requestJobs(deps, input, 'should start now', await readRoots(deps, subject, left))
   const patch = { status: { dependentsToTrigger: null } }
   const [answer] = await writeAll(deps, { ...by, step: 'askLeftDependents', fieldManager: FIELD_MANAGER }, [
     {

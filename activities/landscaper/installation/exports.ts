@@ -115,10 +115,7 @@ async function unchangedImports(
 ): Promise<InstallationImports> {
   const given = await loadImports(deps, installation)
   if (given.count > 0 && given.hash !== importsHash && !isHashOfOthers(installation, importsHash)) {
-    throw finalFailure(
-      'CheckImportsHash',
-      'the imports changed during the job; start another job',
-    )
+    throw finalFailure('CheckImportsHash', 'the imports changed during the job; start another job')
   }
   return await buildImports(deps, installation, blueprint, given)
 }

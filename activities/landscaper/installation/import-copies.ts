@@ -42,7 +42,10 @@ export function importCopies(
     name.startsWith('#'),
   )
   if (outside !== undefined) {
-    throw finalFailure('ERR_CONFIGURATION_PROBLEM', `import "${outside}": found "#"; expected a name without "#" at the beginning`)
+    throw finalFailure(
+      'ERR_CONFIGURATION_PROBLEM',
+      `import "${outside}": found "#"; expected a name without "#" at the beginning`,
+    )
   }
   const common = {
     namespace: subject.namespace,

@@ -69,7 +69,9 @@ export async function loadImports(deps: LandscaperDeps, installation: Installati
   }
   const targets = targetNames.map(({ name, place, names }) => {
     const absent = targetsIn(names).filter((target) => !isImportable(objects.get(targetKind, target)))
-    missing.push(...absent.map((target) => `${place}: ${objects.describe(targetKind, target)} does not exist; create it`))
+    missing.push(
+      ...absent.map((target) => `${place}: ${objects.describe(targetKind, target)} does not exist; create it`),
+    )
     return [name, absent.length > 0 ? undefined : mapTargets(names, (target) => targetOf(objects, target))] as const
   })
   if (missing.length > 0) throw finalFailure('ImportNotFound', summary(missing))

@@ -70,7 +70,11 @@ async function issueFrom(cluster: TargetCluster, ask: KubeconfigSpec, signal: Ab
 function accountOf({ name, namespace, expirationSeconds }: TokenSpec) {
   for (const [field, text] of Object.entries({ name, namespace })) {
     if (isObjectName(text)) continue
-    throw configurationProblem(OPERATION, 'KubeconfigNotIssued', `${field}: not an object name; expected lower-case letters, digits, dots and dashes`)
+    throw configurationProblem(
+      OPERATION,
+      'KubeconfigNotIssued',
+      `${field}: not an object name; expected lower-case letters, digits, dots and dashes`,
+    )
   }
   return { name, namespace, expirationSeconds }
 }

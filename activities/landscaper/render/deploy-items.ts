@@ -103,12 +103,16 @@ function targetByImport(fields: FieldReader, scope: TargetScope): TargetReferenc
   if ('list' in imported) {
     const index = fields.integer('index')
     if (index === undefined) return `index is missing; add it, because import "${name}" is a target list`
-    return imported.list[index] ?? `index: found ${index}; expected less than ${imported.list.length}, the length of target list "${name}"`
+    return (
+      imported.list[index] ??
+      `index: found ${index}; expected less than ${imported.list.length}, the length of target list "${name}"`
+    )
   }
   const key = fields.text('key')
   if (key === undefined) return `key is missing; add it, because import "${name}" is a target map`
   return (
-    (Object.hasOwn(imported.map, key) ? imported.map[key] : undefined) ?? `no key "${key}" in target map "${name}"${knownNames(Object.keys(imported.map))}`
+    (Object.hasOwn(imported.map, key) ? imported.map[key] : undefined) ??
+    `no key "${key}" in target map "${name}"${knownNames(Object.keys(imported.map))}`
   )
 }
 
@@ -123,7 +127,9 @@ export function checkDeployItems(items: readonly Partial<DeployItemTemplate>[]):
   return items.flatMap((item, index) => {
     const { name = '' } = item
     if (name === '') return [`deploy item ${index + 1}: name is missing; add it`]
-    return problemsOf(item, defects[index] ?? [], known).map((problem) => `deploy item "${shownName(name)}": ${problem}`)
+    return problemsOf(item, defects[index] ?? [], known).map(
+      (problem) => `deploy item "${shownName(name)}": ${problem}`,
+    )
   })
 }
 
@@ -131,7 +137,9 @@ export function checkDeployItems(items: readonly Partial<DeployItemTemplate>[]):
 function problemsOf(item: Partial<DeployItemTemplate>, defects: readonly NodeDefect[], known: string): string[] {
   const twice = defects.some(({ defect }) => defect === 'named twice')
   const lost = defects.flatMap((one) =>
-    one.defect === 'unknown dependency' ? [`dependsOn: no item "${shownName(one.name)}"; expected names of ${known}`] : [],
+    one.defect === 'unknown dependency'
+      ? [`dependsOn: no item "${shownName(one.name)}"; expected names of ${known}`]
+      : [],
   )
   return [...(twice ? ['found the name twice; expected unique names'] : []), ...itemProblems(item), ...lost]
 }

@@ -120,14 +120,17 @@ function templateOf(blueprint: Blueprint, executor: TemplateExecutor): Pick<Temp
   if (file === undefined) {
     if (typeof template === 'string') return { template }
     if (type === 'Spiff') return { template: serializeTemplate(title, template), form: 'json' }
-    throw invalid(`template "${title}": template: found ${typeName(template)}; expected text, because the type is GoTemplate`)
+    throw invalid(
+      `template "${title}": template: found ${typeName(template)}; expected text, because the type is GoTemplate`,
+    )
   }
   const path = file
     .split('/')
     .filter((segment) => segment !== '' && segment !== '.')
     .join('/')
   const content = Object.hasOwn(blueprint.files, path) ? blueprint.files[path] : undefined
-  if (content === undefined) throw invalid(`template "${title}": file: no file "${file}" in the blueprint; add it or correct the path`)
+  if (content === undefined)
+    throw invalid(`template "${title}": file: no file "${file}" in the blueprint; add it or correct the path`)
   return { template: content }
 }
 

@@ -60,9 +60,11 @@ export async function finishExports(
 
 function missingExport(name: string, { exports }: Blueprint): string {
   const names = exports.map((definition) => definition.name)
-  if (names.includes(name)) return 'no value; set it in an export execution of the blueprint, or in spec.exportDataMappings'
+  if (names.includes(name))
+    return 'no value; set it in an export execution of the blueprint, or in spec.exportDataMappings'
   const [typo] = nearMisses({ [name]: true }, names)
-  const help = typo === undefined ? 'define it in blueprint.yaml or spec.exportDataMappings' : `did you mean "${typo.meant}"?`
+  const help =
+    typo === undefined ? 'define it in blueprint.yaml or spec.exportDataMappings' : `did you mean "${typo.meant}"?`
   return `unknown export; ${help}`
 }
 

@@ -154,7 +154,9 @@ function resolveTarget(
   resolved.targets.push([name, value])
   const others = withPlaces(value).filter(([, target]) => target.spec.type !== targetType)
   resolved.mismatches.push(
-    ...others.map(([place]) => `import "${name}"${place}: found a target of another type; expected type "${targetType}"`),
+    ...others.map(
+      ([place]) => `import "${name}"${place}: found a target of another type; expected type "${targetType}"`,
+    ),
   )
   return true
 }

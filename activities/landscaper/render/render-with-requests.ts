@@ -67,10 +67,7 @@ async function readContent(
   const resource = component?.resources[index]
   // A template may pass an invented descriptor to the function.
   if (component === undefined || resource === undefined)
-    throw new BlueprintError(
-      'ComponentNotFound',
-      `getResourceContent: no resource ${index} of component "${title}"`,
-    )
+    throw new BlueprintError('ComponentNotFound', `getResourceContent: no resource ${index} of component "${title}"`)
   const content = await scope.readContent({ component, resource })
   if ('bytes' in content)
     return content.mediaType === OCTETS ? content.bytes.toString('base64') : toFileContent(content.bytes)

@@ -126,7 +126,9 @@ function scopeProblems(
     const taken = exported.filter((name) => imported.has(name))
     return [
       ...unsatisfiedImports(template, scope).map((place) =>
-        say(`${place} in the imports of the parent and the exports of the siblings; import it in the parent, or correct the name`),
+        say(
+          `${place} in the imports of the parent and the exports of the siblings; import it in the parent, or correct the name`,
+        ),
       ),
       ...taken.map((name) => say(`exports: found "${name}", which is also an import of the parent; use another name`)),
     ]

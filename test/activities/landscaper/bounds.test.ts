@@ -45,7 +45,9 @@ describe('a blueprint', () => {
     )
     const inner = many(MAX_DEFINITIONS, (index) => `  - { name: i${index}, schema: {} }`)
     const imports = ['imports:', '- name: a', '  required: false', '  schema: {}', '  imports:', ...inner].join('\n')
-    expect(() => readDefinition(imports)).toThrow('found 2001 imports; expected at most 2000, including conditional imports')
+    expect(() => readDefinition(imports)).toThrow(
+      'found 2001 imports; expected at most 2000, including conditional imports',
+    )
   })
 
   it('renders no more items than a run has tracks for, and nothing after them', async () => {

@@ -10,14 +10,17 @@ const MESSAGE = 'controller "shop": no'
 
 /** An API server with one object. `refuse` returns the error of a PATCH, by the number of the PATCH. */
 function server(status: object | undefined, refuse: (patch: number) => number | undefined = () => undefined) {
-  let object: Record<string, unknown> | undefined =
-    status && { metadata: { name: 'one', uid: 'u', generation: 2, resourceVersion: '1' }, status }
+  let object: Record<string, unknown> | undefined = status && {
+    metadata: { name: 'one', uid: 'u', generation: 2, resourceVersion: '1' },
+    status,
+  }
   const patched: string[] = []
   const request = (method: string, path: string, { body }: { body?: unknown } = {}) => {
     if (object === undefined) return Promise.reject(new KubeError('gone', { status: 404, reason: 'NotFound' }))
     if (method === 'GET') return Promise.resolve(object)
     const refusal = refuse(patched.push(path))
-    if (refusal !== undefined) return Promise.reject(new KubeError('no', { status: refusal, reason: REASONS[refusal] ?? '' }))
+    if (refusal !== undefined)
+      return Promise.reject(new KubeError('no', { status: refusal, reason: REASONS[refusal] ?? '' }))
     if (!('prunes' in (status ?? {}))) object = { ...object, ...(body as { status: object }) }
     object = { ...object, metadata: { name: 'one', uid: 'u', generation: 2, resourceVersion: `${patched.length + 1}` } }
     return Promise.resolve(object)

@@ -93,7 +93,9 @@ function outcomeOf(pass: ExecutionPass): Outcome {
       : notDeleted(failed)
   }
   const waitedFor = [...running, ...ready]
-  return waitedFor.length > 0 ? stop(`waiting until these deploy items are uninstalled: ${names(waitedFor)}`) : stuckItems(blocked)
+  return waitedFor.length > 0
+    ? stop(`waiting until these deploy items are uninstalled: ${names(waitedFor)}`)
+    : stuckItems(blocked)
 }
 
 function notDeleted(failed: readonly DeployItemView[]): Outcome {
@@ -107,8 +109,7 @@ function classesOf({ state, jobID, background }: ExecutionPass) {
 
 function stuckItems(blocked: readonly DeployItemView[]): Outcome {
   const cycle = findCycle(blocked.map(({ item, dependsOn }) => ({ name: item, dependsOn })))
-  const cause =
-    cycle === undefined ? names(blocked) : `deploy items that depend on each other: ${cycle.join(' -> ')}`
+  const cause = cycle === undefined ? names(blocked) : `deploy items that depend on each other: ${cycle.join(' -> ')}`
   const wayOut =
     'to delete them without uninstalling, annotate the object that you deleted with landscaper.gardener.cloud/delete-without-uninstall: "true" and reconcile the root'
   const reason = cycle === undefined ? 'StuckDependencies' : 'CyclicDependencies'

@@ -70,7 +70,10 @@ function outcomeOf(pass: ExecutionPass): Outcome {
   const cycle = findCycle(blocked)
   return cycle === undefined
     ? fail('StuckDependencies', `deploy items wait, although no item runs: ${names(blocked)}`)
-    : fail('CyclicDependencies', `deploy items depend on each other: ${cycle.join(' -> ')}; remove one of these dependencies`)
+    : fail(
+        'CyclicDependencies',
+        `deploy items depend on each other: ${cycle.join(' -> ')}; remove one of these dependencies`,
+      )
 }
 
 /** The phase fails. @param names of the failed items, also of items without a DeployItem object. */
@@ -116,7 +119,9 @@ function describeDeployers(foreign: readonly DeployItemView[]): string {
   const ours = foreign.filter(({ type }) => isTypeBuiltIn(type))
   const theirs = foreign.filter(({ type }) => !isTypeBuiltIn(type))
   return [
-    ...(theirs.length > 0 ? [`items whose deployers are not part of Pawl: ${formatWithTypes(theirs)}${formatTypos(theirs)}`] : []),
+    ...(theirs.length > 0
+      ? [`items whose deployers are not part of Pawl: ${formatWithTypes(theirs)}${formatTypos(theirs)}`]
+      : []),
     ...(ours.length > 0 ? [`items for workers that serve their types (--deployers): ${formatWithTypes(ours)}`] : []),
   ].join('; ')
 }

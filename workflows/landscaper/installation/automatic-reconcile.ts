@@ -96,7 +96,10 @@ function dueAfter(fromMs: number, so: Readonly<Record<string, unknown>>, default
   if (cron !== '') {
     const problem = cronProblem(cron)
     const next = problem === undefined ? nextTime(cron, fromMs) : undefined
-    return next ?? `cronSpec: ${problem === undefined ? 'no time matches' : `found ${problem}`}; expected a schedule such as "0 4 * * *"`
+    return (
+      next ??
+      `cronSpec: ${problem === undefined ? 'no time matches' : `found ${problem}`}; expected a schedule such as "0 4 * * *"`
+    )
   }
   const interval = textOf(so['interval'])
   const ms = interval === '' ? defaultMs : parseDuration(interval)

@@ -23,7 +23,10 @@ export function awaitChildren(pass: InstallationPass): Outcome {
     return stop(`waiting for ${waitedFor.join(' and ')}`)
   }
   if (execution === undefined && isExecutionWanted(pass))
-    return fail('ExecutionMissing', `Execution "${subject.name}" was deleted during the job; reconcile to create it again`)
+    return fail(
+      'ExecutionMissing',
+      `Execution "${subject.name}" was deleted during the job; reconcile to create it again`,
+    )
   const failures = [...executionFailures(pass), ...subFailures(pass)]
   return failures.length === 0
     ? done
@@ -54,7 +57,10 @@ function subFailures({ state, jobID, draft }: InstallationPass): string[] {
     const type = SUB_INSTALLATIONS_CONDITION
     draft.conditions.push({ type, status: 'False', reason: 'SubInstallationsNotFound', message })
   }
-  return [...failed.map(formatSub), ...missing.map((name) => `Installation "${name}" was deleted during the job; reconcile to create it again`)]
+  return [
+    ...failed.map(formatSub),
+    ...missing.map((name) => `Installation "${name}" was deleted during the job; reconcile to create it again`),
+  ]
 }
 
 /**

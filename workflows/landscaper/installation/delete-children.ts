@@ -18,7 +18,10 @@ export async function awaitSuccessors(pass: InstallationPass): Promise<Outcome> 
   const { generation } = target
   const { unfinished, failed } = await act.lookForSuccessors({ by, subject, jobID, generation })
   if (failed.length > 0)
-    return fail('SuccessorsNotDeleted', `Pawl could not delete the siblings that import from this installation: ${failed.join(', ')}`)
+    return fail(
+      'SuccessorsNotDeleted',
+      `Pawl could not delete the siblings that import from this installation: ${failed.join(', ')}`,
+    )
   if (unfinished.length === 0) return done
   const reason = `waiting for the deletion of siblings that import from this installation: ${unfinished.join(', ')}`
   reportWait(pass, 'siblings', reason)

@@ -26,7 +26,8 @@ export async function cleanUpSubInstallations(pass: InstallationPass): Promise<O
   const left = leaving()
   if (left.length === 0) return done
   const unfinished = left.filter((sub) => sub.jobIDFinished !== jobID)
-  if (unfinished.length > 0) return stop(`waiting until these sub-installations are uninstalled: ${formatNames(unfinished)}`)
+  if (unfinished.length > 0)
+    return stop(`waiting until these sub-installations are uninstalled: ${formatNames(unfinished)}`)
   const message = `Pawl could not uninstall sub-installations: ${shortList(left.map(formatSub)).join(' | ')}`
   pass.draft.conditions.push({
     type: SUB_INSTALLATIONS_CONDITION,
@@ -51,7 +52,9 @@ export async function triggerSubInstallations(pass: InstallationPass): Promise<O
     return stop(`${formatPause(target.paused)}; not started: ${formatNames(idle)}`)
   if (idle.length > 0) await handDown(pass, idle, { ignoresSuccessors: false })
   const busy = waiting.filter((sub) => !isIdle(sub))
-  return busy.length === 0 ? done : stop(`waiting until sub-installations have finished another job: ${formatNames(busy)}`)
+  return busy.length === 0
+    ? done
+    : stop(`waiting until sub-installations have finished another job: ${formatNames(busy)}`)
 }
 
 /** Whether the job has sub-installations, or the previous job had some. */

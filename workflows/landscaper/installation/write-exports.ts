@@ -15,9 +15,7 @@ export async function writeExports(pass: InstallationPass): Promise<Outcome> {
   const found = draft.fields['importsHash']
   const importsHash = typeof found === 'string' ? found : state.target.importsHash
   // True also without exports, as in Landscaper.
-  const published = exports
-    ? 'the exports of spec.exports are published'
-    : 'the installation exports nothing'
+  const published = exports ? 'the exports of spec.exports are published' : 'the installation exports nothing'
   const condition = {
     type: EXPORTS_CONDITION,
     status: 'True',

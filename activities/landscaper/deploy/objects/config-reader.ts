@@ -14,7 +14,12 @@ export class ConfigReader extends FieldReader {
   }
 
   /** Records a mistake. `found` describes the value if its type is not enough. */
-  wrong(field: string, value: unknown, expected: string, found = value === '' ? 'an empty text' : describe(value)): undefined {
+  wrong(
+    field: string,
+    value: unknown,
+    expected: string,
+    found = value === '' ? 'an empty text' : describe(value),
+  ): undefined {
     this.refuse(field, found, expected)
     return undefined
   }

@@ -144,7 +144,9 @@ function whatHolds({ resource }: ManagedResource, live: KubeObject): string {
   const all = [...finalizers, ...ofSpec]
   const names = shortenText(all.join(', '))
   const held =
-    all.length === 0 ? 'is being deleted' : `is being deleted and has ${all.length === 1 ? 'the finalizer' : 'the finalizers'} ${names}`
+    all.length === 0
+      ? 'is being deleted'
+      : `is being deleted and has ${all.length === 1 ? 'the finalizer' : 'the finalizers'} ${names}`
   return [`${describeObject(resource)} ${held}`, ...(resource.kind === 'Namespace' ? remaining(live) : [])].join(': ')
 }
 

@@ -181,7 +181,9 @@ function referenceIn(one: ResourceExport, found: Found | undefined): Lookup | { 
   const { apiVersion, kind, pathText } = objectRef
   const { name, namespace } = (found.value ?? {}) as { name?: unknown; namespace?: unknown }
   if (typeof name !== 'string' || name === '') {
-    return { missing: `export "${key}": ${pathText}: found ${describe(found.value)}; expected a map with name and namespace` }
+    return {
+      missing: `export "${key}": ${pathText}: found ${describe(found.value)}; expected a map with name and namespace`,
+    }
   }
   const at = typeof namespace === 'string' && namespace !== '' ? namespace : from?.namespace
   // The name comes from an object that may be a Secret, so the message does not have it.

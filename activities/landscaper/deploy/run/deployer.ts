@@ -140,8 +140,7 @@ export function isQuick(deployer: Deployer): deployer is QuickDeployer {
 /** The long deployer of the item's type. @throws a plain Error (a bug) if there is none. */
 export function longDeployerOf(deployers: readonly Deployer[], { spec: { type } }: DeployItem): LongDeployer {
   const deployer = deployers.find((one) => one.type === type)
-  if (deployer === undefined || isQuick(deployer))
-    throw new Error(`no built-in deployer for items of type ${type}`)
+  if (deployer === undefined || isQuick(deployer)) throw new Error(`no built-in deployer for items of type ${type}`)
   return deployer
 }
 

@@ -1,7 +1,11 @@
 // Computes the status of an item when its job starts, waits, fails or ends. Source: spec/landscaper.md 2.9, 4.9.
 
 import { type Condition, nextError, setCondition } from '../../../../workflows/landscaper/contract.ts'
-import { type DeployItem, RESOURCES_READY_CONDITION as TYPE, SKIPPED_CONDITION } from '../../../../workflows/landscaper/deploy-item/kind.ts'
+import {
+  type DeployItem,
+  RESOURCES_READY_CONDITION as TYPE,
+  SKIPPED_CONDITION,
+} from '../../../../workflows/landscaper/deploy-item/kind.ts'
 import { type JobStage, nextConditions } from '../../../../workflows/landscaper/job-status.ts'
 import { canonicalJson, type ErrorReport, isIdle, parseDuration } from '../../../../workflows/kit/index.ts'
 import type { Patch } from '../../../kube/merge-patch.ts'

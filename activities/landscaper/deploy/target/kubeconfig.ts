@@ -94,14 +94,9 @@ function entryOf(
     isMap(entry) && valueOf(entry, 'name') === name ? [{ entry, index }] : [],
   )
   const [first, second] = found
-  if (first === undefined)
-    throw new KubeconfigError(`${field}.${list}`, `no ${item} with the referenced name`, 'one')
+  if (first === undefined) throw new KubeconfigError(`${field}.${list}`, `no ${item} with the referenced name`, 'one')
   if (second !== undefined)
-    throw new KubeconfigError(
-      `${field}.${list}[${second.index}].name`,
-      'the name of an earlier entry',
-      'a unique name',
-    )
+    throw new KubeconfigError(`${field}.${list}[${second.index}].name`, 'the name of an earlier entry', 'a unique name')
   const at = `${field}.${list}[${first.index}]`
   const fields = valueOf(first.entry, item)
   if (!isMap(fields)) throw new KubeconfigError(`${at}.${item}`, describe(fields), 'a map')
@@ -127,7 +122,11 @@ function readCluster({ fields, field }: Entry): Omit<ClusterAccess, 'credentials
   const isInsecure = flagOf(fields, 'insecure-skip-tls-verify', field)
   const caData = base64Of(fields, 'certificate-authority-data', field)
   if (isInsecure && caData !== undefined) {
-    throw new KubeconfigError(`${field}.insecure-skip-tls-verify`, 'true and certificate-authority-data', 'only one of them')
+    throw new KubeconfigError(
+      `${field}.insecure-skip-tls-verify`,
+      'true and certificate-authority-data',
+      'only one of them',
+    )
   }
   const tlsServerName = optionalTextOf(fields, 'tls-server-name', field)
   if (tlsServerName !== undefined && !/^[\w.:-]{1,253}$/.test(tlsServerName)) {
@@ -191,7 +190,8 @@ function basicOf({ fields, field }: Entry): Credentials['basic'] {
   if (username === undefined && password === undefined) return undefined
   if (username === undefined) throw new KubeconfigError(`${field}.username`, 'nothing', 'the user of the password')
   if (password === undefined) throw new KubeconfigError(`${field}.password`, 'nothing', 'the password of the user')
-  if (username.includes(':')) throw new KubeconfigError(`${field}.username`, 'a text with a colon', 'a name without colon')
+  if (username.includes(':'))
+    throw new KubeconfigError(`${field}.username`, 'a text with a colon', 'a name without colon')
   return { username, password }
 }
 

@@ -187,18 +187,18 @@ class CachedTargets implements TargetAccess {
     const { access, renewAtMs } = await requestSelfAccess(this.#deps, namespace, config.self).catch(
       (error: unknown) => {
         if (isNotFound(error))
-          throw configurationProblem(
-            OPERATION,
-            'InvalidTarget',
-            `${account} does not exist; create it`,
-          )
+          throw configurationProblem(OPERATION, 'InvalidTarget', `${account} does not exist; create it`)
         throw engineFailure(error)
       },
     )
     // The account was recreated, or the server's keys changed: the next opening requests another token.
     const refused = () => {
       forget()
-      return new DeployError(OPERATION, 'Unauthorized', `${account}: the server rejects its token; Pawl retries with a new one`)
+      return new DeployError(
+        OPERATION,
+        'Unauthorized',
+        `${account}: the server rejects its token; Pawl retries with a new one`,
+      )
     }
     return connected(new TargetClient({ access, now, refused }), now, renewAtMs)
   }
@@ -238,11 +238,7 @@ async function readSource(kube: KubeClient, { namespace, name, signal }: ObjectN
   if (target === undefined) throw configurationProblem(OPERATION, 'NoTargetFound', `${at} does not exist; create it`)
   const { type, secretRef, config } = target.spec
   if (type !== KUBERNETES_TARGET_TYPE) {
-    throw invalid(
-      target,
-      'spec.type: found another type',
-      `"${KUBERNETES_TARGET_TYPE}"`,
-    )
+    throw invalid(target, 'spec.type: found another type', `"${KUBERNETES_TARGET_TYPE}"`)
   }
   if ((config === undefined) === (secretRef === undefined)) {
     const found = config === undefined ? 'neither config nor secretRef' : 'both config and secretRef'

@@ -113,7 +113,9 @@ function readExecutors(blueprint: FieldReader, key: string, report: ReportProble
     if ((file === undefined) === (template === undefined)) {
       report(
         path,
-        file === undefined ? 'file and template are missing; set one of them' : 'found both file and template; remove one of them',
+        file === undefined
+          ? 'file and template are missing; set one of them'
+          : 'found both file and template; remove one of them',
       )
     }
     return {
@@ -136,7 +138,8 @@ function readExports(blueprint: FieldReader, report: ReportProblem): readonly Ex
     const type = fields.text('type') ?? (targetType === undefined ? 'data' : 'target')
     if (type !== 'data' && type !== 'target') report([...path, 'type'], `found "${type}"; expected "data" or "target"`)
     if (type === 'data' && schema === undefined) report(path, 'schema is missing; add it for an export of type "data"')
-    if (type === 'target' && targetType === undefined) report(path, 'targetType is missing; add it for an export of type "target"')
+    if (type === 'target' && targetType === undefined)
+      report(path, 'targetType is missing; add it for an export of type "target"')
     return {
       name,
       type: type === 'target' ? ('target' as const) : ('data' as const),
@@ -162,8 +165,7 @@ function listOf(blueprint: FieldReader, key: string, most: number, report: Repor
 
 function required(fields: FieldReader, key: string, path: YamlPath, report: ReportProblem): string {
   const text = fields.text(key)
-  if (text === '' || (text === undefined && fields.raw(key) === undefined))
-    report(path, `${key} is missing; add it`)
+  if (text === '' || (text === undefined && fields.raw(key) === undefined)) report(path, `${key} is missing; add it`)
   return text ?? ''
 }
 

@@ -78,8 +78,7 @@ async function readSchema(
   what: string,
 ): Promise<ResourceSchema> {
   const refers = `${what}: the schema refers to "${uri}"`
-  if (scope === undefined)
-    throw invalid(`${refers}: the installation has no spec.componentDescriptor; add it`)
+  if (scope === undefined) throw invalid(`${refers}: the installation has no spec.componentDescriptor; add it`)
   try {
     const found = resolveResource(scope, uri, from)
     const content = await scope.readContent(found)

@@ -94,7 +94,9 @@ describe('a signature with certificates', () => {
   })
 
   it('is refused when the key of another certificate made it', async () => {
-    expect(await problem(stranger, [signer, between], pemOf(root))).toContain('the key of its certificate did not create it')
+    expect(await problem(stranger, [signer, between], pemOf(root))).toContain(
+      'the key of its certificate did not create it',
+    )
   })
 
   it('is refused without certificates, and without an authority', async () => {

@@ -139,7 +139,10 @@ describe('a component with a signature', () => {
   it.each<[object, string]>([
     [{}, `verificationSignatures.${SIGNATURE}: key is missing; add publicKeySecretReference`],
     [{ [SIGNATURE]: { publicKeySecretReference: { name: 'none' } } }, 'Secret "n/none" does not exist'],
-    [{ [SIGNATURE]: { caCertificateSecretReference: { name: 'key', key: 'a' } } }, 'Secret "n/key": key "a" is missing'],
+    [
+      { [SIGNATURE]: { caCertificateSecretReference: { name: 'key', key: 'a' } } },
+      'Secret "n/key": key "a" is missing',
+    ],
     [
       { [SIGNATURE]: { publicKeySecretReference: { name: 'key', namespace: 'other' } } },
       'publicKeySecretReference: namespace: found "other"; expected the namespace of the Context',
@@ -155,7 +158,9 @@ describe('a component with a signature', () => {
       deps = { ...deps, landscaper: { ...deps.landscaper, components } }
     }
     set('always')
-    expect(await refusal({ componentDescriptor: of('whole') })).toContain('spec.verification: found nothing; set signatureName')
+    expect(await refusal({ componentDescriptor: of('whole') })).toContain(
+      'spec.verification: found nothing; set signatureName',
+    )
     putContext({ repositoryContext: { type: 'local' } })
     set('never')
     expect(await typeIn('one', { spec })).toEqual({ type: 'string' })

@@ -131,7 +131,11 @@ describe('a kubeconfig that cannot be issued', () => {
       'KubeconfigNotIssued',
       'kubeconfig of service account apps/nobody by target one: POST',
     ],
-    [{ ...account, namespace: '../x' }, 'KubeconfigNotIssued', 'namespace: not an object name; expected lower-case letters, digits, dots and dashes'],
+    [
+      { ...account, namespace: '../x' },
+      'KubeconfigNotIssued',
+      'namespace: not an object name; expected lower-case letters, digits, dots and dashes',
+    ],
     [{ ...shoot, name: 'cherry' }, 'KubeconfigNotIssued', 'kubeconfig of Shoot garden-x/cherry by target one: POST'],
     [{ ...account, target: 'none' }, 'NoTargetFound', 'Target "n/none" does not exist; create it'],
   ])('fails the job, %#', async (ask, type, message) => {

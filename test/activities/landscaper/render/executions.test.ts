@@ -325,7 +325,9 @@ describe('the sub-installations of a blueprint', () => {
     expect(await problemOf(template('a'), template('a'))).toContain('sub-installation "a": found the name twice')
     expect(await problemOf(template('a', { kind: 'Blueprint' }))).toContain('kind: found "Blueprint"')
     const secret = { name: 'x', secretRef: { name: 's' } }
-    expect(await problemOf(template('a', { imports: { data: [secret] } }))).toContain('only root installations may import it')
+    expect(await problemOf(template('a', { imports: { data: [secret] } }))).toContain(
+      'only root installations may import it',
+    )
   })
 
   it('import only objects of the parent, of siblings or of the global scope', async () => {
@@ -345,7 +347,9 @@ describe('the sub-installations of a blueprint', () => {
     const sub = template('a', { exports: { data: [{ name: 'x', dataRef: 'size' }] } })
     const given = blueprint({ imports: [{ name: 'size', type: 'data', schema: {} }], subinstallations: [sub] })
     const { message } = await rejection(render(given, { ...NONE, data: { size: 1 } }))
-    expect(message).toBe('sub-installation "a": exports: found "size", which is also an import of the parent; use another name')
+    expect(message).toBe(
+      'sub-installation "a": exports: found "size", which is also an import of the parent; use another name',
+    )
   })
 
   it('are refused with the path of their dependency cycle', async () => {

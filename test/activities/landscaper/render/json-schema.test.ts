@@ -287,7 +287,12 @@ describe('a keyword', () => {
   it.each<[string, unknown, unknown, string]>([
     ['dependencies', { dependencies: { a: ['b'] } }, { a: 1 }, 'must have property b when property a is present'],
     ['contains', { contains: { type: 'string' } }, [1], 'must contain at least 1 valid item(s)'],
-    ['contains, whatever minContains says', { contains: { type: 'string' }, minContains: 0 }, [1], 'must contain at least 1 valid item(s)'],
+    [
+      'contains, whatever minContains says',
+      { contains: { type: 'string' }, minContains: 0 },
+      [1],
+      'must contain at least 1 valid item(s)',
+    ],
     ['if and then', { if: { minimum: 1 }, then: { maximum: 2 } }, 3, 'must be <= 2'],
     ['propertyNames', { propertyNames: { maxLength: 1 } }, { ab: 1 }, 'must NOT have more than 1 characters'],
     ['items and additionalItems', { items: [true], additionalItems: false }, [1, 2], 'must NOT have more than 1 items'],

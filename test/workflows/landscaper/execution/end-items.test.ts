@@ -42,9 +42,7 @@ const unclaimed = (item: DeployItemView, pickupMs: number): DeployItemView => ({
 describe('an interrupted execution', () => {
   it('ends all unfinished items, triggers none, and fails', async () => {
     const given = executionPass([succeeded('a'), running('b'), pending('c')], { target: interrupted })
-    expect(await phase('Progressing', given)).toEqual(
-      fail('DeployItemsFailed', 'deploy items "b", "c" failed'),
-    )
+    expect(await phase('Progressing', given)).toEqual(fail('DeployItemsFailed', 'deploy items "b", "c" failed'))
     expect(given.called).toMatchObject({ interrupted: ['b', 'c'], triggered: [] })
     expect(given.pass.state.target).toMatchObject({ interruptRequested: false, version: '11' })
   })
@@ -52,9 +50,7 @@ describe('an interrupted execution', () => {
   it('ends the remaining items of a deletion, and fails', async () => {
     const items = [pending('a'), running('b', ['a'])].map(leaving)
     const given = executionPass(items, { target: interrupted })
-    expect(await phase('Deleting', given)).toEqual(
-      fail('DeployItemsNotDeleted', 'Pawl could not uninstall a, b'),
-    )
+    expect(await phase('Deleting', given)).toEqual(fail('DeployItemsNotDeleted', 'Pawl could not uninstall a, b'))
     expect(given.called).toMatchObject({ interrupted: ['a', 'b'], triggered: [] })
   })
 

@@ -106,7 +106,10 @@ describe('a deletion in which the state of a cluster is unknown', () => {
   it('holds the items of that cluster, and checks again', async () => {
     const { pass, called } = deletion([on('berry', pending('a')), leaving(pending('b'))], {})
     const outcome = await triggerDeletion(pass)
-    expect(outcome).toMatchObject({ stopped: 'waiting until these deploy items are uninstalled: b, a', faults: [UNKNOWN] })
+    expect(outcome).toMatchObject({
+      stopped: 'waiting until these deploy items are uninstalled: b, a',
+      faults: [UNKNOWN],
+    })
     expect(called.triggered).toEqual(['b'])
   })
 

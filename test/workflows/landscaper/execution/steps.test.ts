@@ -64,7 +64,9 @@ describe('the deletion of an execution', () => {
     }
     expect(await releaseExecution(executionPass([], { act: { guardSubject } }).pass)).toEqual(stop(GONE))
     const released = executionPass([], { target: { finalizers: ['theirs'] }, act: { guardSubject } })
-    expect(await releaseExecution(released.pass)).toEqual(stop('waiting until other controllers remove their finalizers'))
+    expect(await releaseExecution(released.pass)).toEqual(
+      stop('waiting until other controllers remove their finalizers'),
+    )
     expect(guards).toEqual([false])
   })
 

@@ -117,7 +117,11 @@ describe('an execution in phase Progressing', () => {
       {},
       { target: { items: ['db', 'app', 'lost'].map((name) => ({ name, type: THEIRS, dependsOn: [] })) } },
     ],
-    ['fails if an item that the spec names is deleted', [leaving(succeeded('a'))], itemsFailed('deploy item "a" failed')],
+    [
+      'fails if an item that the spec names is deleted',
+      [leaving(succeeded('a'))],
+      itemsFailed('deploy item "a" failed'),
+    ],
     [
       'names the errors of at most three items',
       [failed('z'), ...['a', 'b', 'c', 'd'].map((name) => ({ ...failed(name), error: `no ${name}` }))],
@@ -126,7 +130,10 @@ describe('an execution in phase Progressing', () => {
     [
       'fails with the cycle instead of waiting forever (P2)',
       [pending('a', ['b']), pending('b', ['c']), pending('c', ['a']), succeeded('d')],
-      fail('CyclicDependencies', 'deploy items depend on each other: a -> b -> c -> a; remove one of these dependencies'),
+      fail(
+        'CyclicDependencies',
+        'deploy items depend on each other: a -> b -> c -> a; remove one of these dependencies',
+      ),
     ],
     [
       'runs the other items before it fails because of a cycle',

@@ -122,8 +122,14 @@ describe('nothing starts by itself', () => {
   })
 
   it.each([
-    [{ cronSpec: 'whenever' }, 'spec.automaticReconcile.succeededReconcile.cronSpec: found 1 field; expected a schedule such as "0 4 * * *"'],
-    [{ cronSpec: '0 0 30 2 *' }, 'spec.automaticReconcile.succeededReconcile.cronSpec: no time matches; expected a schedule such as "0 4 * * *"'],
+    [
+      { cronSpec: 'whenever' },
+      'spec.automaticReconcile.succeededReconcile.cronSpec: found 1 field; expected a schedule such as "0 4 * * *"',
+    ],
+    [
+      { cronSpec: '0 0 30 2 *' },
+      'spec.automaticReconcile.succeededReconcile.cronSpec: no time matches; expected a schedule such as "0 4 * * *"',
+    ],
     [
       { cronSpec: 'TZ=Mars/Base 0 0 * * *' },
       'spec.automaticReconcile.succeededReconcile.cronSpec: no time matches; expected a schedule such as "0 4 * * *"',

@@ -210,7 +210,8 @@ describe('an execution that a user has deleted', () => {
       runExecution: comingTo(({ draft }) => ({ result: 'DeleteFailed', draft: { ...draft, phase: 'DeleteFailed' } })),
     }
     const { pass } = installationPass({ execution: leaving, act })
-    const message = 'Execution "root": the blueprint has no deploy items, but the Execution still exists, phase DeleteFailed'
+    const message =
+      'Execution "root": the blueprint has no deploy items, but the Execution still exists, phase DeleteFailed'
     expect(await applyChildren(pass)).toEqual(fail('UndeletedSubobjects', message))
   })
 })

@@ -91,7 +91,10 @@ describe('an installation in phase Progressing', () => {
   })
 
   it('fails if its execution is missing, and waits for none if it rendered no items', async () => {
-    const missing = fail('ExecutionMissing', 'Execution "root" was deleted during the job; reconcile to create it again')
+    const missing = fail(
+      'ExecutionMissing',
+      'Execution "root" was deleted during the job; reconcile to create it again',
+    )
     expect(awaitChildren(installationPass({ execution: undefined }).pass)).toEqual(missing)
     // The status says so: the run that has rendered may have been lost.
     expect(awaitChildren(installationPass({ execution: undefined, target: { hasExecution: false } }).pass)).toEqual(

@@ -66,7 +66,9 @@ describe('the sub-installations of a job', () => {
     })
     expect(awaitChildren(over.pass)).toEqual(fail('ChildrenFailed', 'Installation "sub-1" failed: no'))
     const gone = installationPass({ execution: SUCCEEDED, state: { subInstallations: [FINISHED], wantedSubs } })
-    expect(awaitChildren(gone.pass)).toEqual(fail('ChildrenFailed', 'Installation "sub-2" was deleted during the job; reconcile to create it again'))
+    expect(awaitChildren(gone.pass)).toEqual(
+      fail('ChildrenFailed', 'Installation "sub-2" was deleted during the job; reconcile to create it again'),
+    )
     const reason = 'SubInstallationsNotFound'
     expect(gone.pass.draft.conditions).toMatchObject([{ type: 'EnsureSubInstallations', status: 'False', reason }])
   })
@@ -181,7 +183,9 @@ describe('an interrupt', () => {
       execution: undefined,
       state: { subInstallations: [leaving] },
     })
-    expect(await interruptInstallation(pass)).toEqual(stop('interrupted: waiting for the end of sub-installations sub-1'))
+    expect(await interruptInstallation(pass)).toEqual(
+      stop('interrupted: waiting for the end of sub-installations sub-1'),
+    )
     expect(calls).toEqual(['interruptSubInstallations sub-1'])
   })
 

@@ -115,7 +115,8 @@ function readLabels(reader: FieldReader, value: unknown, field: string): LabelSe
 
 function readRequirements(reader: FieldReader, value: unknown, field: string): Requirement[] {
   const list = reader.list(value, field)
-  if (list.length === 0) reader.refuse(field, value === undefined ? 'nothing' : 'an empty list', 'at least one requirement')
+  if (list.length === 0)
+    reader.refuse(field, value === undefined ? 'nothing' : 'an empty list', 'at least one requirement')
   return list.flatMap((one, index) => {
     const at = `${field}[${index}]`
     const requirement = reader.requiredMap(one, at)

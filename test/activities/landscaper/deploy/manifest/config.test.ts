@@ -158,7 +158,11 @@ describe('the configuration of a manifest item', () => {
     [configMap(''), 'metadata.name: found an empty text', 'a text'],
     [configMap('..'), 'metadata.name: found another text', 'the name of an object'],
     [configMap('a/../canary'), 'metadata.name: found another text', 'the name of an object'],
-    [configMap('a', {}, { namespace: '../canary' }), 'metadata.namespace: found another text', 'the name of a namespace'],
+    [
+      configMap('a', {}, { namespace: '../canary' }),
+      'metadata.namespace: found another text',
+      'the name of a namespace',
+    ],
     [configMap('a', {}, { labels: { app: 7 } }), 'metadata.labels["app"]: found a number', 'a text'],
     [{ ...configMap('a'), apiVersion: '../../api/v1' }, 'apiVersion: found another text', '<group>/<version> or v1'],
     [{ ...configMap('a'), kind: undefined }, 'kind: found nothing', 'a text'],

@@ -51,7 +51,11 @@ describe('the configuration of a mock item', () => {
     [{ ...HEAD, initialPhase: 7 }, '.initialPhase: found a number', `one of ${PHASES}`],
     [{ ...HEAD, providerStatus: ['canary'] }, '.providerStatus: found a list', 'a map'],
     [{ ...HEAD, providerStatus: { canary: 1 } }, '.providerStatus.apiVersion: found nothing', 'a text'],
-    [{ ...HEAD, providerStatus: { apiVersion: 'v1', kind: '' } }, '.providerStatus.kind: found an empty text', 'a text'],
+    [
+      { ...HEAD, providerStatus: { apiVersion: 'v1', kind: '' } },
+      '.providerStatus.kind: found an empty text',
+      'a text',
+    ],
     [{ ...HEAD, export: 'canary' }, '.export: found another text', 'a map'],
     [{ ...HEAD, apiVersion: null }, '.apiVersion: found nothing', HEAD.apiVersion],
     [{ ...HEAD, kind: '' }, '.kind: found another text', HEAD.kind],

@@ -56,7 +56,10 @@ describe('exports of a configuration', () => {
     ],
     [{ fromResource: undefined }, 'fromResource: found nothing; expected a map with apiVersion, kind and name'],
     [{ fromResource: { ...FROM, name: 7 } }, 'fromResource.name: found a number; expected a text'],
-    [{ fromObjectRef: { kind: 'Secret', jsonPath: '.ref' } }, 'fromObjectRef.apiVersion: found nothing; expected a text'],
+    [
+      { fromObjectRef: { kind: 'Secret', jsonPath: '.ref' } },
+      'fromObjectRef.apiVersion: found nothing; expected a text',
+    ],
   ])('are refused, without the value, when an export has %j', (change, mistake) => {
     expect(mistakesOf(one(change))).toEqual([`exports.exports[0].${mistake}`])
   })

@@ -56,7 +56,10 @@ function client(url: string, lookup?: LookupFunction) {
   }
 }
 
-const REFUSED = { code: 'REFUSED_ADDRESS', message: expect.stringContaining(`has the address ${LOOPBACK}, a loopback`) as string }
+const REFUSED = {
+  code: 'REFUSED_ADDRESS',
+  message: expect.stringContaining(`has the address ${LOOPBACK}, a loopback`) as string,
+}
 
 describe('a host name', () => {
   it('is resolved once for each connection, and refused when it next resolves to a loopback address', async () => {

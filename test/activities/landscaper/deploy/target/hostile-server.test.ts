@@ -216,7 +216,8 @@ describe('a reference without namespace to a namespaced object', () => {
       expect(await failure(look)).toMatchObject({
         reason: 'InvalidConfiguration',
         codes: ['ERR_CONFIGURATION_PROBLEM'],
-        message: 'ConfigMap "a": namespace: found nothing; expected a namespace, because ConfigMap is a namespaced kind',
+        message:
+          'ConfigMap "a": namespace: found nothing; expected a namespace, because ConfigMap is a namespaced kind',
       })
     }
   })

@@ -45,7 +45,11 @@ describe('readiness checks of a configuration', () => {
 
   it.each<[string, unknown, string]>([
     ['no map', ['canary'], 'f: found a list; expected a map'],
-    ['a flag that is none', { disableDefault: 'canary' }, 'f.disableDefault: found another text; expected true or false'],
+    [
+      'a flag that is none',
+      { disableDefault: 'canary' },
+      'f.disableDefault: found another text; expected true or false',
+    ],
     ['no list', { custom: 'canary' }, 'f.custom: found another text; expected a list'],
     ['a check that is none', { custom: ['canary'] }, 'f.custom[0]: found another text; expected a map'],
     [
@@ -64,7 +68,11 @@ describe('readiness checks of a configuration', () => {
       { resourceSelector: [] },
       ': found neither resourceSelector nor labelSelector; expected at least one of them',
     ],
-    ['kind', { resourceSelector: [{ ...REFERENCE, kind: '' }] }, '.resourceSelector[0].kind: found an empty text; expected a text'],
+    [
+      'kind',
+      { resourceSelector: [{ ...REFERENCE, kind: '' }] },
+      '.resourceSelector[0].kind: found an empty text; expected a text',
+    ],
     ['labels', labels({}), '.labelSelector.matchLabels: found an empty map; expected at least one label'],
     [
       'only label of the selector',
