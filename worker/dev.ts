@@ -72,16 +72,17 @@ export async function startDev(options: DevOptions): Promise<Dev> {
   const dataDir = await prepareFolder(options)
   const release = await lockFolder(dataDir)
   try {
-    let set: Awaited<ReturnType<typeof completeSet>> | undefined
+    const current: { set?: Awaited<ReturnType<typeof completeSet>> } = {}
     let written = Promise.resolve()
     const writeCurrent = async () => {
       // S2
-      if (set !== undefined) await writeState(describe(set.servers, { ...options, dataDir }))
+      if (current.set !== undefined) await writeState(describe(current.set.servers, { ...options, dataDir }))
     }
     // Several servers may restart at the same time; the file is written by one at a time.
     const restarts = { progress: options.progress, onRestart: () => (written = written.then(writeCurrent)) }
     const servers = await startServers({ ...options, dataDir, restarts })
-    set = await completeSet(servers, { ...options, dataDir })
+    const set = await completeSet(servers, { ...options, dataDir })
+    current.set = set
     const { watched } = set
     const stop = async (how?: 'failed') => {
       watched?.close()

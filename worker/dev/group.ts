@@ -22,9 +22,9 @@ export interface Group {
   /**
    * Removes a folder when the group stops, or when this process dies.
    *
-   * @param keptAfterFailure entries of the folder that stay after a failure, such as logs.
+   * @param remainingAfterFailure entries of the folder that stay after a failure, such as logs.
    */
-  readonly removeAtEnd: (dir: string, keptAfterFailure?: readonly string[]) => void
+  readonly removeAtEnd: (dir: string, remainingAfterFailure?: readonly string[]) => void
   /** Resolves when a server ends that the group neither stopped nor restarts. */
   readonly failure: Promise<PartDiedError>
   /** Stops all servers, then removes the folders; can be called again. @param how `failed`: keeps what is useful after a failure. */
@@ -48,7 +48,7 @@ const FIRST_DELAY_MS = 250
 /** @param restarts undefined: a server that ends is a failure. */
 export async function startGroup(restarts?: Restarts): Promise<Group> {
   const parts: Part[] = []
-  const folders: { readonly dir: string; readonly kept: readonly string[] }[] = []
+  const folders: { readonly dir: string; readonly remaining: readonly string[] }[] = []
   const guard = await startGuard()
   let stopping: Promise<void> | undefined
   let report: (error: PartDiedError) => void = () => undefined
@@ -66,32 +66,6 @@ export async function startGroup(restarts?: Restarts): Promise<Group> {
   }
   const isCurrent = (part: Part) => stopping === undefined && parts.includes(part)
 
-  /** Restarts an ended server until it is ready (V4). */
-  const restart = async (part: Part, how: string, { progress, onRestart, firstDelayMs }: Restarts) => {
-    const { spec } = part
-    let current = part
-    for (let last = how; ;) {
-      const ends = endsOf(spec.name)
-      if (ends >= MAX_ENDS)
-        throw await PartDiedError.of(spec, `${last}, for the ${MAX_ENDS}th time within ${WINDOW_MS / 1000} s`)
-      await sleep((firstDelayMs ?? FIRST_DELAY_MS) * 2 ** (ends - 1))
-      if (!isCurrent(current)) return undefined
-      try {
-        const started = await startPart(spec, (next) => {
-          register(next, current)
-          current = next
-        })
-        progress(`${spec.name} ${how}; started again (log: ${spec.logFile})`)
-        await onRestart()
-        return started
-      } catch (error) {
-        if (!isCurrent(current)) return undefined
-        if (!(error instanceof PartDiedError)) throw error
-        last = error.how
-      }
-    }
-  }
-
   const watch = (part: Part, onEnd: (error: PartDiedError) => void): void => {
     void part.ended.then(async (how) => {
       if (!isCurrent(part)) return
@@ -99,7 +73,7 @@ export async function startGroup(restarts?: Restarts): Promise<Group> {
         onEnd(await PartDiedError.of(part.spec, how))
         return
       }
-      const started = await restart(part, how, restarts).catch((error: unknown) => {
+      const started = await restart(part, how, { ...restarts, register, isCurrent, endsOf }).catch((error: unknown) => {
         if (error instanceof PartDiedError) return error
         throw error
       })
@@ -116,17 +90,53 @@ export async function startGroup(restarts?: Restarts): Promise<Group> {
     if (index >= 0) parts.splice(index, 1)
     await part.stop()
   }
-  const removeAtEnd: Group['removeAtEnd'] = (dir, kept = []) => {
-    folders.push({ dir, kept })
+  const removeAtEnd: Group['removeAtEnd'] = (dir, remaining = []) => {
+    folders.push({ dir, remaining })
     guard.remove(dir)
   }
   const stopAll = async (how?: 'failed') => {
     // V2, V3: the list may grow meanwhile.
     for (let part = parts.pop(); part !== undefined; part = parts.pop()) await part.stop()
-    for (const { dir, kept } of folders) await removeFolder(dir, how === 'failed' ? kept : [])
+    for (const { dir, remaining } of folders) await removeFolder(dir, how === 'failed' ? remaining : [])
     guard.release()
   }
   return { parts, add, drop, removeAtEnd, failure, stop: (how) => (stopping ??= stopAll(how)) }
+}
+
+/** The state of the group that a restart needs. */
+interface RestartScope extends Restarts {
+  readonly register: (part: Part, before: Part) => void
+  /** Whether the group still wants this server. */
+  readonly isCurrent: (part: Part) => boolean
+  /** Counts an end of the server. */
+  readonly endsOf: (name: string) => number
+}
+
+/** Restarts an ended server until it is ready (V4). @returns undefined if the group no longer wants it. */
+async function restart(part: Part, how: string, scope: RestartScope): Promise<Part | undefined> {
+  const { progress, onRestart, firstDelayMs, register, isCurrent, endsOf } = scope
+  const { spec } = part
+  let current = part
+  for (let last = how; ;) {
+    const ends = endsOf(spec.name)
+    if (ends >= MAX_ENDS)
+      throw await PartDiedError.of(spec, `${last}, for the ${MAX_ENDS}th time within ${WINDOW_MS / 1000} s`)
+    await sleep((firstDelayMs ?? FIRST_DELAY_MS) * 2 ** (ends - 1))
+    if (!isCurrent(current)) return undefined
+    try {
+      const started = await startPart(spec, (next) => {
+        register(next, current)
+        current = next
+      })
+      progress(`${spec.name} ${how}; started again (log: ${spec.logFile})`)
+      await onRestart()
+      return started
+    } catch (error) {
+      if (!isCurrent(current)) return undefined
+      if (!(error instanceof PartDiedError)) throw error
+      last = error.how
+    }
+  }
 }
 
 /** Returns a function that counts one more end of a server, and returns the number of its ends within WINDOW_MS. */
@@ -140,9 +150,12 @@ function createEndCounter(): (name: string) => number {
   }
 }
 
-async function removeFolder(dir: string, kept: readonly string[]): Promise<void> {
+async function removeFolder(dir: string, remaining: readonly string[]): Promise<void> {
   const options = { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }
-  if (kept.length === 0) return await rm(dir, options)
+  if (remaining.length === 0) {
+    await rm(dir, options)
+    return
+  }
   const entries = await readdir(dir).catch((): string[] => [])
-  for (const entry of entries.filter((one) => !kept.includes(one))) await rm(join(dir, entry), options)
+  for (const entry of entries.filter((one) => !remaining.includes(one))) await rm(join(dir, entry), options)
 }

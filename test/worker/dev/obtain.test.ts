@@ -67,7 +67,7 @@ describe('a release download', () => {
   it('is refused when its digest differs, and leaves nothing behind', async () => {
     const { config } = await place()
     const { pin, url } = await release({ digestOf: 'something else' })
-    await expect(obtain(config, pin)).rejects.toThrow(`download: digest of ${url}/kwok is`)
+    await expect(obtain(config, pin)).rejects.toThrow(`download: ${url}/kwok: found digest `)
     expect(await readdir(dirname(cachePath(config.cacheDir, 'kwok', pin)))).toEqual([])
   })
 

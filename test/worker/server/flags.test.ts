@@ -97,6 +97,6 @@ describe('a required flag', () => {
   it('counts as missing if it is empty', () => {
     expect(requireFlag('url', 'x', 'a URL')).toBe('x')
     for (const value of [undefined, ''])
-      expect(() => requireFlag('url', value, 'a URL')).toThrow(new UsageError('--url: it is missing; expected a URL'))
+      expect(() => requireFlag('url', value, 'a URL')).toThrow(new UsageError('--url is missing; expected a URL'))
   })
 })

@@ -130,9 +130,9 @@ describe('the flag --controllers', () => {
 
   it('rejects a module that is missing, broken, or has other exports', async () => {
     const missing = join(folder, 'missing.ts')
-    await expect(loadRegistry([missing])).rejects.toThrow(`--controllers ${missing} cannot be loaded`)
+    await expect(loadRegistry([missing])).rejects.toThrow(`--controllers ${missing}: cannot load the module: `)
     const broken = await write('broken.ts', 'throw new Error("no luck")')
-    await expect(loadRegistry([broken])).rejects.toThrow(`--controllers ${broken} cannot be loaded: no luck`)
+    await expect(loadRegistry([broken])).rejects.toThrow(`--controllers ${broken}: cannot load the module: no luck`)
     const empty = await write('empty.ts', 'export const other = 1')
     await expect(loadRegistry([empty])).rejects.toThrow('exports nothing as `controllers`; expected a list')
     const wrong = await write('wrong.ts', 'export const controllers = [{ name: "x" }]')

@@ -68,7 +68,7 @@ describe('the connection to Temporal', () => {
   it('names an empty file', () => {
     const path = file('empty', '\n')
     expect(() => connectionOptions(target({ 'temporal-api-key-file': path }))).toThrow(
-      `${path} is empty; expected an API key of Temporal`,
+      `${path}: the file is empty; expected an API key of Temporal`,
     )
   })
 

@@ -54,9 +54,9 @@ describe('a flag of the manager', () => {
   })
 
   it.each([
-    ['--delete-only=yes', '--delete-only is "yes"; expected true or false'],
-    ['--max-duration=long', '--max-duration is "long"; expected a duration such as 1m30s'],
-    ['--safemode-cluster-threshold=66%', '--safemode-cluster-threshold is "66%"; expected a whole number'],
+    ['--delete-only=yes', '--delete-only: found "yes"; expected true or false'],
+    ['--max-duration=long', '--max-duration: found "long"; expected a duration such as 1m30s'],
+    ['--safemode-cluster-threshold=66%', '--safemode-cluster-threshold: found "66%"; expected a whole number'],
     ['--injector-labels=a', '--injector-labels has "a"; expected key=value'],
   ])('is refused where it is none: %s', (arg, message) => {
     expect(() => readFlags(CONFIG_FLAGS, given(arg))).toThrow(message)

@@ -141,7 +141,7 @@ interface AnyController {
    */
   readonly requestedRun: (subject: object, ownerGone: boolean, ownerJob?: string) => RunRequest
   readonly triggers: readonly JobTrigger[]
-  /** What the status means, for the command line. Default: `status.phase` and the errors of jobs. */
+  /** Explains the status to users of the command line. Default: `status.phase` and the errors of jobs. */
   readonly explain?: ExplainStatus
 }
 

@@ -1,10 +1,10 @@
-// What a kind tells users about the state of an object beyond its phase: for the commands `pawl why`, `get` and `trace`.
+// How a kind explains the state of an object beyond its phase to users: for the commands `pawl why`, `get` and `trace`.
 
 /** The explanation of an object's status; the object may be a projection, so every field may be missing. */
 export interface StatusExplanation {
   /** The phase of a kind without `status.phase`. */
   readonly phase?: string
-  /** What the object waits for, or why it failed: one clause without a full stop. */
+  /** The reason why the object waits or failed: one clause without a full stop. */
   readonly summary?: string
   /** Objects that it deployed; their pods may have the reason. */
   readonly deployed?: readonly DeployedObject[]

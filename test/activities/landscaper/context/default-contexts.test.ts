@@ -33,7 +33,7 @@ describe('the flags of default Contexts', () => {
 
   it('are refused with the flag, the invalid value and the expected value', () => {
     expect(() => flagsOf({ 'default-context-repository': 'ghcr.io/acme' })).toThrow(
-      '--default-context-repository is "ghcr.io/acme"; expected a repository context in JSON, such as {"type":"OCIRegistry","baseUrl":"ghcr.io/acme"}',
+      '--default-context-repository: found "ghcr.io/acme"; expected a repository context in JSON, such as {"type":"OCIRegistry","baseUrl":"ghcr.io/acme"}',
     )
     expect(() => flagsOf({ 'default-context-excluded': 'a,B' })).toThrow(
       '--default-context-excluded has "B"; expected the name of a namespace',

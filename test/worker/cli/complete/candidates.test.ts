@@ -17,11 +17,11 @@ describe('completion', () => {
     [['--o'], ['--output']],
     [
       ['-o', ''],
-      ['text', 'json'],
+      ['text', 'wide', 'json'],
     ],
     [['--output', 'j'], ['json']],
     [['--output=j'], ['--output=json']],
-    [['--output='], ['--output=text', '--output=json']],
+    [['--output='], ['--output=text', '--output=wide', '--output=json']],
     [['--namespace='], []],
     [['-n', ''], []],
     [['inst/shop', ''], []],

@@ -32,7 +32,8 @@ describe('the report of a bug in a status', () => {
     ['removed next to another changed condition', [changed], 'shop', true, ['Other=False']],
     ['kept when the pass saves Ready before its end', [ready, changed], 'shop', false, ['Other=False', 'Ready=False']],
     ['kept by a pass of another controller', [ready], 'shopping', true, ['Other=True', 'Ready=False']],
-  ] as const)('is %s', (_, conditions, controller, isEnd, expected) => {
+  ] as const)('is %s', (...row) => {
+    const [, conditions, controller, isEnd, expected] = row
     expect(after(conditions, controller, isEnd)).toEqual(expected)
   })
 

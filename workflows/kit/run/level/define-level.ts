@@ -74,7 +74,7 @@ export interface LevelDefinition<State, Target> {
   readonly eventSource?: string
   /** Concurrency, task queue and retries. Default: shared with all controllers. */
   readonly settings?: LevelSettings
-  /** What the status means, for `pawl why`, `get` and `trace`, which use it for controllers of wings. Pure. Default: `status.message`. */
+  /** Explains the status for `pawl why`, `get` and `trace`, which use it for controllers of wings. Pure. Default: `status.message`. */
   readonly explain?: ExplainStatus
 }
 
