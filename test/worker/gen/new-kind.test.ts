@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import { gen } from '../../../worker/gen.ts'
 import type { LevelController } from '../../../workflows/kit/index.ts'
-import { runPass } from '../../../workflows/kit/testing/index.ts'
+import { runPass, stored } from '../../../workflows/kit/testing/index.ts'
 import { genNew } from '../../../worker/gen/new-kind.ts'
 import { compilerErrors } from '../../support/compiler/compiler-errors.ts'
 
@@ -112,7 +112,29 @@ describe('the skeleton of a new kind', () => {
       timeTableController: LevelController<{ configMap: unknown }, { metadata: object; spec: object }>
     }
     const { written, status } = await runPass(timeTableController, { target: { spec: { message: 'hello' } } })
-    expect([written, status]).toEqual([['apply ConfigMap one'], { message: 'hello' }])
+    expect(written).toEqual(['apply ConfigMap one'])
+    expect(status).toEqual({
+      message: 'hello',
+      conditions: [expect.objectContaining({ type: 'Ready', status: 'True', reason: 'Reconciled' })],
+    })
+  })
+
+  it('has a controller that reports faults as the condition Ready, also during the deletion', async () => {
+    const { timeTableController } = (await import(join(root, 'workflows/example/time-table/controller.ts'))) as {
+      timeTableController: LevelController<{ configMap: unknown }, { metadata: object; spec: object }>
+    }
+    const fault = { code: 'Forbidden', message: 'no', retryable: true }
+    const reported = [expect.objectContaining({ type: 'Ready', status: 'False', reason: 'Forbidden', message: 'no' })]
+    const target = { spec: { message: 'hello' } }
+    const { status } = await runPass(timeTableController, { target, fails: { apply: fault } })
+    expect(status).toEqual({ conditions: reported })
+
+    const finalizers = [timeTableController.finalizer ?? '']
+    const metadata = { deletionTimestamp: '2026-01-02T00:00:00Z', finalizers }
+    const configMap = stored({ apiVersion: 'v1', kind: 'ConfigMap', data: { message: 'hello' } })
+    const deleted = { target: { ...target, metadata }, state: { configMap } }
+    const deletion = await runPass(timeTableController, { ...deleted, fails: { remove: fault } })
+    expect(deletion.status).toEqual({ conditions: reported })
   })
 
   it('does not overwrite an existing tsconfig.json', async () => {
