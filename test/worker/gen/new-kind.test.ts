@@ -2,6 +2,7 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import type { ConfigMap } from 'pawl/kit/v1'
 import { format } from 'prettier'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
@@ -131,7 +132,7 @@ describe('the skeleton of a new kind', () => {
 
     const finalizers = [timeTableController.finalizer ?? '']
     const metadata = { deletionTimestamp: '2026-01-02T00:00:00Z', finalizers }
-    const configMap = stored({ apiVersion: 'v1', kind: 'ConfigMap', data: { message: 'hello' } })
+    const configMap = stored<ConfigMap>({ apiVersion: 'v1', kind: 'ConfigMap', data: { message: 'hello' } })
     const deleted = { target: { ...target, metadata }, state: { configMap } }
     const deletion = await runPass(timeTableController, { ...deleted, fails: { remove: fault } })
     expect(deletion.status).toEqual({ conditions: reported })
