@@ -29,7 +29,7 @@ const off = (...says: ExpectedFailure['says']): ExpectedFailure => ({
 const notAllowed = (...says: ExpectedFailure['says']): ExpectedFailure => ({
   reason: 'TargetNotAllowed',
   codes: ['ERR_CONFIGURATION_PROBLEM'],
-  says: ['target bad-input/', ...says],
+  says: ['Target "bad-input/', ...says],
 })
 function target(config: object) {
   return { type: TARGET_TYPE, config: { kubeconfig: config } }
@@ -74,17 +74,22 @@ export const BAD_TARGETS: readonly [
   [
     'that leads to the machine of the worker',
     (cluster) => target(kubeconfig({ ...cluster, server: 'https://127.0.0.2:6443' })),
-    notAllowed('https://127.0.0.2:6443 is at 127.0.0.2, a loopback address', '127.0.0.2:6443 in --target-allow'),
+    notAllowed(
+      'server https://127.0.0.2:6443 has the address 127.0.0.2, a loopback address; use another server',
+      'let the operator add 127.0.0.2:6443 to --target-allow of the worker',
+    ),
   ],
   [
     'that leads to the metadata of a cloud',
     () => target(kubeconfig({ server: 'https://169.254.169.254', 'insecure-skip-tls-verify': true } as never)),
-    notAllowed('https://169.254.169.254 is at 169.254.169.254, a link-local address'),
+    notAllowed('server https://169.254.169.254 has the address 169.254.169.254, a link-local address'),
   ],
   [
     'without TLS',
     () => target(kubeconfig({ server: 'http://10.0.0.1:8080' } as never)),
-    notAllowed('http://10.0.0.1:8080 is spoken to without TLS; expected https, or 10.0.0.1:8080 in --target-allow'),
+    notAllowed(
+      'server http://10.0.0.1:8080 does not use TLS; use https, or let the operator add 10.0.0.1:8080 to --target-allow of the worker',
+    ),
   ],
   [
     'whose account may nothing',
