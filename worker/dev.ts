@@ -191,7 +191,7 @@ export async function prepareFolder({
   const entries = await readdir(dir).catch((): string[] => [])
   if (entries.length > 0 && !entries.includes(EPHEMERAL_MARK)) {
     throw new Error(
-      `data folder ${dir} is not empty, expected an empty or a new one: --ephemeral removes it at the end`,
+      `data folder ${dir} is not empty; use an empty or a new folder, because --ephemeral removes it at the end`,
     )
   }
   await mkdir(dir, { recursive: true, mode: 0o711 })

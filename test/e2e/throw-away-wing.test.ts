@@ -96,7 +96,10 @@ describe('a wing that is added as folders', () => {
   it('has a controller in level mode, whose object converges', async () => {
     await create('Kiosk', 'kiosks', { message: 'open' })
     await vi.waitFor(async () => {
-      expect((await stage.cluster.get('kiosks', 'one', ZOO))?.status).toEqual({ message: 'open' })
+      expect((await stage.cluster.get('kiosks', 'one', ZOO))?.status).toEqual({
+        message: 'open',
+        conditions: [expect.objectContaining({ type: 'Ready', status: 'True', reason: 'Reconciled' })],
+      })
     }, 60_000)
     const made = async () => (await stage.cluster.get('configmaps', 'one', 'v1'))?.['data']
     await expect.poll(made).toEqual({ message: 'open' })

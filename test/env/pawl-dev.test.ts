@@ -39,7 +39,9 @@ describe.concurrent('pawl dev, detached, with a data folder', { timeout: 300_000
     await asksByToken(first)
     await kubectl(dataDir, 'create', 'configmap', 'kept', '--from-literal=key=value')
     expect(await readableByOthers(dataDir)).toEqual([])
-    await expect(pawl('dev', '--data-dir', dataDir)).rejects.toThrow(/is in use by process \d+; expected none/)
+    await expect(pawl('dev', '--data-dir', dataDir)).rejects.toThrow(
+      /is in use by process \d+, expected none; see pawl dev status, or pawl dev stop/,
+    )
 
     await pawl('dev', 'stop', '--data-dir', dataDir)
     expect(status(dataDir)).toMatchObject({ up: false, parts: [] })
@@ -87,7 +89,7 @@ describe.concurrent('pawl dev in the foreground, ephemeral', { timeout: 300_000 
     const dataDir = await folder(context)
     await run('touch', [join(dataDir, 'thesis.txt')])
     await expect(pawl('dev', '--ephemeral', '--data-dir', dataDir)).rejects.toThrow(
-      'is not empty; expected an empty or a new one',
+      'is not empty; use an empty or a new folder, because --ephemeral removes it at the end',
     )
     expect(await readdir(dataDir)).toEqual(['thesis.txt'])
   })
@@ -153,7 +155,9 @@ async function restartsOn(module: string, output: () => string): Promise<void> {
   const code = await readFile(module, 'utf8')
   await writeFile(module, `import 'node:crypto'\n${code}`)
   await vi.waitFor(() => expect(output()).toContain('waits for a change of the code'), { timeout: 90_000 })
-  expect(output()).toMatch(/(?:bridge|worker) ended with exit code 1[^]*widget\.ts:1:1 imports node:crypto/)
+  expect(output()).toMatch(
+    /(?:bridge|worker) ended with exit code 1[^]*widget\.ts:1:1: imports node:crypto, which is not available in passes/,
+  )
   await writeFile(module, code)
   await vi.waitFor(() => expect(output()).toMatch(/runs the new code, after [\d.]+ s/), { timeout: 90_000 })
 }

@@ -5,6 +5,7 @@
 //   V3. A server that is added while the group stops is stopped at once.
 //   V4. With `restarts`, a server that was ready and then ends is started again with the same arguments and data, after a delay that doubles. A server that
 //       ends MAX_ENDS times within WINDOW_MS, or before it was ready for the first time, is a failure.
+//   V5. A restart that fails for a reason other than the end of its server, such as a full disk, is a failure of the group.
 
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -25,14 +26,14 @@ export interface Group {
    * @param remainingAfterFailure entries of the folder that stay after a failure, such as logs.
    */
   readonly removeAtEnd: (dir: string, remainingAfterFailure?: readonly string[]) => void
-  /** Resolves when a server ends that the group neither stopped nor restarts. */
-  readonly failure: Promise<PartDiedError>
+  /** Resolves with a PartDiedError when a server ends that the group neither stopped nor restarts; with another error when a restart fails. */
+  readonly failure: Promise<Error>
   /** Stops all servers, then removes the folders; can be called again. @param how `failed`: keeps what is useful after a failure. */
   readonly stop: (how?: 'failed') => Promise<void>
 }
 
 export interface Restarts {
-  /** Receives one line per restart. */
+  /** Receives one line per restart, after `onRestart`. */
   readonly progress: (line: string) => void
   /** Called after a restart, with the new processes in `parts`. */
   readonly onRestart: () => Promise<void>
@@ -51,8 +52,8 @@ export async function startGroup(restarts?: Restarts): Promise<Group> {
   const folders: { readonly dir: string; readonly remaining: readonly string[] }[] = []
   const guard = await startGuard()
   let stopping: Promise<void> | undefined
-  let report: (error: PartDiedError) => void = () => undefined
-  const failure = new Promise<PartDiedError>((resolve) => (report = resolve))
+  let report: (error: Error) => void = () => undefined
+  const failure = new Promise<Error>((resolve) => (report = resolve))
   const endsOf = createEndCounter()
 
   /** @param before the ended process that this one replaces. */
@@ -73,12 +74,14 @@ export async function startGroup(restarts?: Restarts): Promise<Group> {
         onEnd(await PartDiedError.of(part.spec, how))
         return
       }
-      const started = await restart(part, how, { ...restarts, register, isCurrent, endsOf }).catch((error: unknown) => {
-        if (error instanceof PartDiedError) return error
-        throw error
-      })
-      if (started instanceof PartDiedError) onEnd(started)
-      else if (started !== undefined) watch(started, onEnd)
+      try {
+        const started = await restart(part, how, { ...restarts, register, isCurrent, endsOf })
+        if (started !== undefined) watch(started, onEnd)
+      } catch (error) {
+        if (error instanceof PartDiedError) onEnd(error)
+        // V5
+        else report(restartError(part.spec.name, how, error))
+      }
     })
   }
   const add: Group['add'] = (part, onEnd = report) => {
@@ -128,8 +131,8 @@ async function restart(part: Part, how: string, scope: RestartScope): Promise<Pa
         register(next, current)
         current = next
       })
-      progress(`${spec.name} ${how}; started again (log: ${spec.logFile})`)
       await onRestart()
+      progress(`${spec.name} ${how}; started again (log: ${spec.logFile})`)
       return started
     } catch (error) {
       if (!isCurrent(current)) return undefined
@@ -137,6 +140,11 @@ async function restart(part: Part, how: string, scope: RestartScope): Promise<Pa
       last = error.how
     }
   }
+}
+
+function restartError(name: string, how: string, cause: unknown): Error {
+  const message = cause instanceof Error ? cause.message : String(cause)
+  return new Error(`${name} ${how}; its restart failed: ${message}`, { cause })
 }
 
 /** Returns a function that counts one more end of a server, and returns the number of its ends within WINDOW_MS. */

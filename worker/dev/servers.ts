@@ -10,7 +10,6 @@ import type { Config } from '../server/config.ts'
 import { startGroup, type Group, type Restarts } from './group.ts'
 import { type KubeAccess, nodeManifests, nodesAreReady, startCluster } from './kubernetes.ts'
 import { obtainBinaries, type Binaries, type Progress } from './obtain.ts'
-import type { PartDiedError } from './part.ts'
 import type { BinaryName } from './pins.ts'
 import { choosePorts, type Ports } from './ports.ts'
 import { startPostgres } from './postgres.ts'
@@ -78,7 +77,7 @@ export async function startServers(options: ServerOptions): Promise<Servers> {
 }
 
 /** Rejects when a server ends. */
-export async function failed(failure: Promise<PartDiedError>): Promise<never> {
+export async function failed(failure: Promise<Error>): Promise<never> {
   throw await failure
 }
 

@@ -51,7 +51,7 @@ const CODE = new Set(['.ts', '.mts', '.js', '.mjs'])
 function problemOf(file: string, { what, name, line, column }: UnavailableName): string {
   const found = what === 'import' ? `imports ${name}` : `uses ${name}`
   const instead = INSTEAD[name.replace(/^node:/, '')] ?? ACTIVITY
-  return `${file}:${line}:${column}: ${found} is not available in passes; ${instead}`
+  return `${file}:${line}:${column}: ${found}, which is not available in passes; ${instead}`
 }
 
 /** Files of the same project only: relative paths with extension, as Node requires. */

@@ -68,8 +68,8 @@ export const controllers = [defineLevel({ name: 'shop', target, queries: {}, pla
     const activity = 'an activity of the controller (docs/guides/own-activities.md)'
     expect([stderr, status]).toEqual([
       `pawl: --controllers: this code cannot run in the workflow sandbox
-${file}:1:1: imports node:crypto is not available in passes; use contentHash, or ${activity}
-${join(own, 'ask.ts')}:1:49: uses fetch is not available in passes; call it in ${activity}
+${file}:1:1: imports node:crypto, which is not available in passes; use contentHash, or ${activity}
+${join(own, 'ask.ts')}:1:49: uses fetch, which is not available in passes; call it in ${activity}
 `,
       1,
     ])

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { access, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { access, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
@@ -128,6 +128,34 @@ describe('a group of server processes', () => {
     expect(lines).toHaveLength(4)
     await group.stop('failed')
     expect(await readdir(dir)).toEqual(['logs'])
+  })
+
+  it('with restarts fails if a restart fails for another reason, such as an unwritable state file or log', async () => {
+    const dir = await scratchFolder()
+    const lines: string[] = []
+    const restarts = { progress: (line: string) => lines.push(line), firstDelayMs: 1 }
+    const ends: Error[] = []
+    const failureOf = async (onRestart: () => Promise<void>, afterStart?: () => Promise<void>) => {
+      const group = await startGroup({ ...restarts, onRestart })
+      await mkdir(join(dir, 'logs'), { recursive: true })
+      const spec = { name: 'server', command: 'sleep', args: ['60'], logFile: join(dir, 'logs', 'log') }
+      const { identity } = await startPart(spec, (part) => group.add(part, (error) => ends.push(error)))
+      await afterStart?.()
+      process.kill(identity.pid, 'SIGKILL')
+      const { message } = await group.failure
+      await group.stop('failed')
+      return message
+    }
+    expect(await failureOf(() => Promise.reject(new Error('no space left on device')))).toBe(
+      'server ended with signal SIGKILL; its restart failed: no space left on device',
+    )
+    const withoutFolder = failureOf(
+      () => Promise.resolve(),
+      () => rm(join(dir, 'logs'), { recursive: true }),
+    )
+    expect(await withoutFolder).toMatch(/^server ended with signal SIGKILL; its restart failed: ENOENT: .*logs\/log'$/)
+    expect(lines).toEqual([])
+    expect(ends).toEqual([])
   })
 
   it('stops its processes in reverse order and removes its folders', async () => {

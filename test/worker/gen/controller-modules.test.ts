@@ -69,8 +69,8 @@ describe('generating from a document', () => {
     }
     const expected = [
       0,
-      `warning: ${join(dir, 'clean.ts')}:2:1: imports node:crypto is not available in passes; use contentHash, or an activity of the controller (docs/guides/own-activities.md)`,
-      `warning: ${join(dir, 'clean.ts')}:4:28: uses fetch is not available in passes; call it in an activity of the controller (docs/guides/own-activities.md)`,
+      `warning: ${join(dir, 'clean.ts')}:2:1: imports node:crypto, which is not available in passes; use contentHash, or an activity of the controller (docs/guides/own-activities.md)`,
+      `warning: ${join(dir, 'clean.ts')}:4:28: uses fetch, which is not available in passes; call it in an activity of the controller (docs/guides/own-activities.md)`,
     ]
     expect(await warnings()).toEqual(expected)
     expect(await warnings({ mode: 'check' })).toEqual(expected)

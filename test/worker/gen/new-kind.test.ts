@@ -2,12 +2,13 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import type { ConfigMap } from 'pawl/kit/v1'
 import { format } from 'prettier'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import { gen } from '../../../worker/gen.ts'
 import type { LevelController } from '../../../workflows/kit/index.ts'
-import { runPass } from '../../../workflows/kit/testing/index.ts'
+import { runPass, stored } from '../../../workflows/kit/testing/index.ts'
 import { genNew } from '../../../worker/gen/new-kind.ts'
 import { compilerErrors } from '../../support/compiler/compiler-errors.ts'
 
@@ -112,7 +113,29 @@ describe('the skeleton of a new kind', () => {
       timeTableController: LevelController<{ configMap: unknown }, { metadata: object; spec: object }>
     }
     const { written, status } = await runPass(timeTableController, { target: { spec: { message: 'hello' } } })
-    expect([written, status]).toEqual([['apply ConfigMap one'], { message: 'hello' }])
+    expect(written).toEqual(['apply ConfigMap one'])
+    expect(status).toEqual({
+      message: 'hello',
+      conditions: [expect.objectContaining({ type: 'Ready', status: 'True', reason: 'Reconciled' })],
+    })
+  })
+
+  it('has a controller that reports faults as the condition Ready, also during the deletion', async () => {
+    const { timeTableController } = (await import(join(root, 'workflows/example/time-table/controller.ts'))) as {
+      timeTableController: LevelController<{ configMap: unknown }, { metadata: object; spec: object }>
+    }
+    const fault = { code: 'Forbidden', message: 'no', retryable: true }
+    const reported = [expect.objectContaining({ type: 'Ready', status: 'False', reason: 'Forbidden', message: 'no' })]
+    const target = { spec: { message: 'hello' } }
+    const { status } = await runPass(timeTableController, { target, fails: { apply: fault } })
+    expect(status).toEqual({ conditions: reported })
+
+    const finalizers = [timeTableController.finalizer ?? '']
+    const metadata = { deletionTimestamp: '2026-01-02T00:00:00Z', finalizers }
+    const configMap = stored<ConfigMap>({ apiVersion: 'v1', kind: 'ConfigMap', data: { message: 'hello' } })
+    const deleted = { target: { ...target, metadata }, state: { configMap } }
+    const deletion = await runPass(timeTableController, { ...deleted, fails: { remove: fault } })
+    expect(deletion.status).toEqual({ conditions: reported })
   })
 
   it('does not overwrite an existing tsconfig.json', async () => {

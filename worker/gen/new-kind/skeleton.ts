@@ -88,7 +88,7 @@ export const ${value}Fields: OwnedFields = {
 function kindModule({ kind, value, group, singular, plural, kit }: KindNames): string {
   return `// ${kind}: keeps a ConfigMap with its message.
 
-import { defineKind, type ObjectOf, path, record, required, text } from '${kit}'
+import { conditionsField, defineKind, type ObjectOf, path, record, required, text } from '${kit}'
 
 export const ${value}Kind = defineKind({
   group: '${group}',
@@ -98,11 +98,18 @@ export const ${value}Kind = defineKind({
   singular: '${singular}',
   shortNames: [],
   statusSubresource: true,
-  printerColumns: [{ name: 'Message', type: 'string', jsonPath: '.status.message' }],
+  printerColumns: [
+    { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
+    { name: 'Message', type: 'string', jsonPath: '.status.message' },
+  ],
   description: 'Keeps a ConfigMap with its message.',
   schema: {
     spec: required(record('The desired state.', { message: required(text('The message in the ConfigMap.')) })),
-    status: record('The observed state.', { message: text('The last observed message in the ConfigMap.') }),
+    status: record('The observed state.', {
+      message: text('The last observed message in the ConfigMap.'),
+      // Pawl reports code that throws as Ready=False, too.
+      conditions: conditionsField,
+    }),
   },
   projection: [path('status.message')],
   workerVerbs: [],
@@ -199,18 +206,19 @@ export async function removeConfigMap({ act }: ${kind}Pass, configMap: ConfigMap
 function planModule({ kind, value, kit }: KindNames): string {
   return `// The steps of a pass, on one screen.
 
-import { checkedPlan, sequential } from '${kit}'
+import { always, checkedPlan, reportFaults, sequential } from '${kit}'
 import { applyConfigMap } from './apply-config-map.ts'
-import { ${value}Steps } from './controller.gen.ts'
+import { type ${kind}Pass, ${value}Steps } from './controller.gen.ts'
 import { removeConfigMap } from './remove-config-map.ts'
 
 const step = ${value}Steps({ applyConfigMap, removeConfigMap })
+const report = reportFaults<${kind}Pass>({ type: 'Ready' })
 
 /** What a pass over a ${kind} does. */
-export const ${value}Plan = checkedPlan(sequential(step.applyConfigMap))
+export const ${value}Plan = checkedPlan(always(sequential(step.applyConfigMap), report))
 
 /** What it does while the ${kind} is being deleted. */
-export const ${value}Deletion = checkedPlan(sequential(step.removeConfigMap))
+export const ${value}Deletion = checkedPlan(always(sequential(step.removeConfigMap), report))
 `
 }
 
@@ -287,7 +295,7 @@ describe('a pass over an object of kind ${kind}', () => {
     const { outcome, written, status, next } = await runPass(${value}Controller, { target })
     expect([outcome, written]).toEqual([done, ['apply ConfigMap one']])
     expect(next.state.configMap?.data).toEqual({ message: 'hello' })
-    expect(status).toEqual({ message: 'hello' })
+    expect(status).toMatchObject({ message: 'hello', conditions: [{ type: 'Ready', status: 'True' }] })
   })
 
   it('writes nothing if the ConfigMap has the desired message', async () => {
@@ -295,10 +303,12 @@ describe('a pass over an object of kind ${kind}', () => {
     expect(written).toEqual([])
   })
 
-  it('reports only observed values in the status', async () => {
+  it('reports a fault as Ready=False, and only observed values in the status', async () => {
     const fault = { code: 'Forbidden', message: 'no', retryable: true }
     const { outcome, status } = await runPass(${value}Controller, { target, fails: { apply: fault } })
-    expect([outcome.faults, status]).toEqual([[fault], {}])
+    expect(outcome.faults).toEqual([fault])
+    expect(status).not.toHaveProperty('message')
+    expect(status['conditions']).toMatchObject([{ type: 'Ready', status: 'False', reason: 'Forbidden', message: 'no' }])
   })
 
   it('releases the object when the ConfigMap does not exist any more', async () => {
