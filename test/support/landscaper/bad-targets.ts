@@ -44,12 +44,12 @@ export const BAD_TARGETS: readonly [
   [
     'with a bomb in its Secret',
     () => ({ type: TARGET_TYPE, secretRef: { name: 'kubeconfigs', key: 'bomb' } }),
-    off('key bomb', 'found aliases that expand to'),
+    off('Secret "bad-input/kubeconfigs", key "bomb": ', 'found aliases that expand to'),
   ],
   [
     'that runs a program',
     (cluster) => target(kubeconfig(cluster, { exec: { command: 'id' } })),
-    off('users[0].user.exec is set; expected a token'),
+    off('users[0].user.exec: found a value; expected a token, a client certificate or a password'),
   ],
   [
     'whose credentials have expired',
@@ -57,7 +57,11 @@ export const BAD_TARGETS: readonly [
     {
       reason: 'Unauthorized',
       codes: ['ERR_UNAUTHORIZED'],
-      says: ['target bad-input/target-whose-credentials-have-expired: its server refuses the credentials', '401'],
+      says: [
+        'Target "bad-input/target-whose-credentials-have-expired": the server rejects the credentials (',
+        '401',
+        'renew them',
+      ],
     },
   ],
   [
@@ -94,7 +98,7 @@ export const BAD_TARGETS: readonly [
   [
     'whose account may nothing',
     () => ({ type: TARGET_TYPE, config: { selfConfig: { serviceAccount: { name: 'default' } } } }),
-    { reason: 'ProgressingTimeout', says: ['403 Forbidden', 'ConfigMap bad-input/'] },
+    { reason: 'ProgressingTimeout', says: ['403 Forbidden', 'ConfigMap "bad-input/'] },
     '6s',
   ],
 ]
