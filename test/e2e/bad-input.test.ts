@@ -164,7 +164,7 @@ const CONFIGURATIONS: readonly [title: string, config: object, ending: ExpectedF
   [
     'a manifest without a namespace',
     one({ ...good, metadata: { name: 'x' } }),
-    { reason: 'InvalidConfiguration', says: ['ConfigMap x', 'namespace'] },
+    { reason: 'InvalidConfiguration', says: ['ConfigMap "x"', 'namespace'] },
   ],
   [
     'a manifest whose labels are none',
@@ -174,29 +174,29 @@ const CONFIGURATIONS: readonly [title: string, config: object, ending: ExpectedF
   [
     'a manifest with a number for a text',
     one(configMap('x', NAMESPACE, { a: 5 } as never)),
-    { reason: 'BadRequest', says: ['ConfigMap bad-input/x'] },
+    { reason: 'BadRequest', says: ['ConfigMap "bad-input/x"'] },
   ],
   [
     'a manifest that is too large',
     one(configMap('x', NAMESPACE, { a: 'x'.repeat(1_200_000) })),
-    { reason: 'Invalid', says: ['ConfigMap bad-input/x', 'the whole: Too long: may not be more than 1048576 bytes'] },
+    { reason: 'Invalid', says: ['ConfigMap "bad-input/x"', 'the whole: Too long: may not be more than 1048576 bytes'] },
   ],
   [
     'a kind that nobody serves',
     one({ ...good, kind: 'Unknown' }),
-    { reason: 'ProgressingTimeout', says: ['does not serve kind Unknown of v1'] },
+    { reason: 'ProgressingTimeout', says: ['does not serve kind "Unknown" of v1'] },
     '6s',
   ],
   [
     'a namespace that is not ours',
     one(configMap('x', 'default')),
-    { reason: 'ProgressingTimeout', says: ['ConfigMap default/x', '403 Forbidden'] },
+    { reason: 'ProgressingTimeout', says: ['ConfigMap "default/x"', '403 Forbidden'] },
     '6s',
   ],
   [
     'objects that are forbidden',
     one({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'x', namespace: NAMESPACE } }),
-    { reason: 'ProgressingTimeout', says: ['Namespace bad-input/x', '403 Forbidden'] },
+    { reason: 'ProgressingTimeout', says: ['Namespace "bad-input/x"', '403 Forbidden'] },
     '6s',
   ],
 ]
@@ -266,8 +266,8 @@ const EXPORTS: readonly (readonly [string, object | string | undefined, Expected
     wrong('deploy item "a": status.exportRef.namespace: found "kube-system"; expected "bad-input"'),
   ],
   ['that is not there', undefined, wrong('deploy item "a": status.exportRef: Secret "bad-input/', 'does not exist')],
-  ['that is no YAML', '[1', wrong('key config of secret', 'is not a YAML map')],
-  ['that is a bomb of aliases', BOMB, wrong('key config of secret', 'is not a YAML map')],
+  ['that is no YAML', '[1', wrong('deploy item "a": key "config" of Secret "bad-input/', 'not a YAML map')],
+  ['that is a bomb of aliases', BOMB, wrong('deploy item "a": key "config" of Secret "bad-input/', 'not a YAML map')],
 ]
 
 describe.concurrent("an export of somebody else's deployer", () => {

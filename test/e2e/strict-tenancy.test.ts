@@ -16,7 +16,7 @@ describe('a Target with selfConfig, with --strict-tenancy', () => {
     const failed = await cluster.waitUntilFinished('careful', undefined, 'executions')
     expect(failed.status?.phase).toBe('Failed')
     expect(JSON.stringify((await cluster.items('careful')).get('manifest')?.status)).toContain(
-      'without the annotation pawl.dev/allow-targets',
+      'annotation pawl.dev/allow-targets: found nothing; expected \\"true\\", because of --strict-tenancy',
     )
     await cluster.kube.request('PATCH', `/api/v1/namespaces/${NAMESPACE}/serviceaccounts/here`, {
       body: { metadata: { annotations: { 'pawl.dev/allow-targets': 'true' } } },

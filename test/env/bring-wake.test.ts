@@ -206,7 +206,9 @@ describe('a run whose row exists before the run', () => {
       return await start()
     })
     const leased = { ...wake, lease_until: new Date() }
-    await expect(deliverer({ client }).deliver(leased)).rejects.toThrow('the lease of the wake ran out')
+    await expect(deliverer({ client }).deliver(leased)).rejects.toThrow(
+      `the lease of the wake expired during the start of run ${workflowID}`,
+    )
     await deliverToEnd(deliverer(), wake)
     expect(await rows()).toMatchObject([{ workflow_id: workflowID, outcome: null }])
   })

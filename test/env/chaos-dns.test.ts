@@ -60,7 +60,7 @@ describe.skipIf(missing !== undefined)(`a disruption of DNS${because}`, { timeou
 
   it('is not injected if the address of its pod is unknown', async () => {
     const injector = stage.injector(args('a.example:A:192.0.2.7:5'), { inside: node })
-    await injector.says('CHAOS_POD_IP is not set')
+    await injector.says('Unsupported: CHAOS_POD_IP is missing; set it to the address of this pod')
     await injector.end()
     expect(networkState(app)).toBe(before)
   })

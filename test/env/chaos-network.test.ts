@@ -269,7 +269,7 @@ describe.skipIf(missing !== undefined).concurrent(`a killed network disruption${
     const { stage } = one
     await killed(one)
     const second = stage.injector(one.args(...FLAGS), { env: { CHAOS_INJECTOR_STATE: join(stage.folder, 'other') } })
-    await second.says('Unsupported: the target is disrupted already')
+    await second.says('Unsupported: the target is already disrupted: its table mangle has the chain CHAOS-NET')
     await second.end()
     one.expectDisrupted()
     expect(await one.sweep().ended).toBe(0)

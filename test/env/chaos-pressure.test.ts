@@ -140,8 +140,18 @@ describe.skipIf(missing !== undefined)(`an injector${because}`, { timeout: 120_0
   const noGroup = () => ({ CHAOS_INJECTOR_MOUNT_CGROUP: stage.folder })
   it.each([
     ['disk-failure', ['--path', '/data'], 'Unsupported: disk-failure needs an eBPF program', undefined],
-    ['network-disruption', ['--delay', '10', '--path', '/api'], 'requests are not told apart by HTTP', undefined],
-    ['memory-pressure', ['--target-percent', '60'], 'Unsupported: the memory of the target has no limit', undefined],
+    [
+      'network-disruption',
+      ['--delay', '10', '--path', '/api'],
+      'requests cannot be selected by HTTP method or path, because that needs an eBPF classifier',
+      undefined,
+    ],
+    [
+      'memory-pressure',
+      ['--target-percent', '60'],
+      'Unsupported: the target has no memory limit, so 60% of the limit is undefined; set resources.limits.memory',
+      undefined,
+    ],
     ['cpu-pressure', ['--count', '30%'], 'the target has no control group for CPU', noGroup],
   ])('D12, D16: says why %s is not injected here, is not ready, and ends well', async (kind, flags, why, env) => {
     app = await stage.container({ groups: [stage.group(join(GROUPS, 'memory'), 'app')] })

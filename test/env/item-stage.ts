@@ -130,7 +130,7 @@ class ItemStage {
       return Promise.resolve({ kube, servedKind: () => Promise.resolve(undefined), forgetKinds: () => undefined })
     const codes = ['ERR_CONFIGURATION_PROBLEM']
     return Promise.reject(
-      new DeployError('OpenTarget', 'NoTargetFound', `target ${namespace}/${name}: there is none`, codes),
+      new DeployError('OpenTarget', 'NoTargetFound', `Target "${namespace}/${name}" does not exist; create it`, codes),
     )
   }
 }

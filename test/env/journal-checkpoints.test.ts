@@ -83,7 +83,9 @@ describe('the lease of a kind', () => {
     try {
       await sql`alter function pg_catalog.pg_walfile_name(pg_lsn) rename to pg_walfile_no_name`.execute(store.db)
       const taken = acquireLease(store.db, mine)
-      await expect(taken).rejects.toThrow(/^the journal is in a store that does not let pg_walfile_name .* be called; /)
+      await expect(taken).rejects.toThrow(
+        /^journal: the database does not permit calls of pg_walfile_name and pg_current_wal_insert_lsn; use a PostgreSQL that permits them: /,
+      )
     } finally {
       await store.drop()
     }

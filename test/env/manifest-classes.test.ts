@@ -69,7 +69,7 @@ describe('a manifest item with several classes of objects', () => {
     const item = stage.item('rival').configure([versioned, trinket])
     const step = await item.step('install')
     const waitingFor =
-      'CustomResourceDefinition others.trinkets.example is not established because its names are taken by another'
+      'CustomResourceDefinition "others.trinkets.example" is not established, because another definition uses its names'
     expect(step).toMatchObject({ result: 'waiting', checkpoint: 'deployer: apply manifests', waitingFor })
     expect(await item.step('check')).toMatchObject({ result: 'waiting', waitingFor })
   })
@@ -97,7 +97,7 @@ describe('a manifest item with several classes of objects', () => {
     const step = await item.step('install')
     expect(step).toMatchObject({ result: 'failed', error: { reason: 'KindNotServed', isFinal: false } })
     expect((step as { error: Error }).error.message).toMatch(
-      /^Nothing x: the target does not serve kind Nothing of nobody.example\/v1/,
+      /^Nothing "x": the target does not serve kind "Nothing" of nobody.example\/v1; correct apiVersion and kind/,
     )
     expect(await stage.data('beside-unknown')).toEqual({ a: '1' })
     expect(item.managed).toEqual(['beside-unknown', 'x'])
@@ -114,7 +114,7 @@ describe('a manifest item with several classes of objects', () => {
     expect(step).toMatchObject({ result: 'failed', error: { reason: 'SeveralFailures', isFinal: true } })
     const { message } = (step as { error: Error }).error
     expect(message).toContain('Namespace "manifest-classes-no": no role allows it')
-    expect(message).toContain(`ConfigMap ${stage.namespace}/Canary Name: `)
+    expect(message).toContain(`ConfigMap "${stage.namespace}/Canary Name": `)
     expect(message).toContain('ConfigMap "bare": metadata.namespace: found nothing')
     expect(message).not.toContain('canary-value')
     expect(await stage.data('partly')).toEqual({ a: '1' })

@@ -202,7 +202,7 @@ describe('an update', () => {
     const step = await item.step('install')
     expect(step).toMatchObject({ result: 'failed', error: { reason: 'BeingDeleted', isFinal: false } })
     expect((step as { error: Error }).error.message).toContain(
-      `ConfigMap ${stage.namespace}/reborn: it is being deleted`,
+      `ConfigMap "${stage.namespace}/reborn": the object is being deleted; Pawl creates it again after its deletion`,
     )
     expect((step as { error: Error }).error.message).toContain('test.example/hold')
     await stage.patch(stage.mapPath('reborn'), { metadata: { finalizers: null } })

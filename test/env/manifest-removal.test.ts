@@ -53,7 +53,9 @@ describe('orphans of an update', () => {
     item.configure([stage.configMap('new-one')])
     const step = await item.step('install')
     expect(step).toMatchObject({ result: 'waiting', checkpoint: 'deployer: cleanup orphaned' })
-    expect(step).toMatchObject({ waitingFor: `ConfigMap ${stage.namespace}/slow-orphan is held by finalizer ${HOLD}` })
+    expect(step).toMatchObject({
+      waitingFor: `ConfigMap "${stage.namespace}/slow-orphan" is being deleted and has the finalizer ${HOLD}`,
+    })
     expect(item.managed).toEqual(['new-one', 'slow-orphan'])
     expect(await item.step('check')).toMatchObject({ checkpoint: 'deployer: cleanup orphaned' })
     await release('slow-orphan')
@@ -131,7 +133,9 @@ describe('an uninstall', () => {
     const item = await stage.deployed('groups', [role('groups'), held('groups'), stage.configMap('groups-free')])
     const step = await item.step('uninstall')
     expect(step).toMatchObject({ result: 'waiting', checkpoint: 'deployer: delete resources' })
-    expect(step).toMatchObject({ waitingFor: `ConfigMap ${stage.namespace}/groups is held by finalizer ${HOLD}` })
+    expect(step).toMatchObject({
+      waitingFor: `ConfigMap "${stage.namespace}/groups" is being deleted and has the finalizer ${HOLD}`,
+    })
     expect(await stage.data('groups-free')).toBeUndefined()
     expect(await stage.get(rolePath('groups'))).toBeDefined()
     expect(await item.step('uninstall')).toMatchObject({ result: 'waiting' })
@@ -282,7 +286,7 @@ describe('an uninstall', () => {
     stage.kube.before = async (method) => {
       if (method === 'DELETE') await replace()
     }
-    const waitingFor = `ConfigMap ${stage.namespace}/replaced has changed meanwhile`
+    const waitingFor = `ConfigMap "${stage.namespace}/replaced" changed during its removal`
     expect(await item.step('uninstall')).toMatchObject({ result: 'waiting', waitingFor })
     await item.uninstall()
     expect(await stage.data('replaced')).toEqual({ a: 'other' })

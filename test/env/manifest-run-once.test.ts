@@ -108,9 +108,9 @@ describe('an object that runs once', () => {
     await stage.patch(`${PODS}/quick`, { metadata: { annotations: { done: 'yes' } } })
     await item.step('check')
     await remove(`${PODS}/quick`)
-    expect(await item.step('check')).toMatchObject({ waitingFor: expect.stringContaining('check failed') as string })
+    expect(await item.step('check')).toMatchObject({ waitingFor: expect.stringContaining('check "failed"') as string })
     await remove(`${PODS}/failed`)
-    const waitingFor = `check failed: Pod ${stage.namespace}/failed is gone before it satisfied the check, and this job does not create it again`
+    const waitingFor = `check "failed": Pod "${stage.namespace}/failed" was deleted before it satisfied the check, and this job does not create it again`
     expect(await item.step('check')).toMatchObject({ waitingFor })
     await item.uninstall()
   })
@@ -155,7 +155,7 @@ describe('a custom readiness check', () => {
     expect(await item.step('check')).toMatchObject({ result: 'done' })
 
     item.configure([resource('e', { power: 2 })], checks)
-    const unseen = { waitingFor: expect.stringContaining('has not seen the newest spec yet') as string }
+    const unseen = { waitingFor: expect.stringContaining('its controller has not observed the latest spec') as string }
     expect(await item.step('install')).toMatchObject(unseen)
     expect(await item.step('check')).toMatchObject(unseen)
     const { generation } = (await stage.get(`${ENGINES}/e`))?.metadata ?? {}

@@ -96,7 +96,7 @@ describe('a component in a registry', () => {
     expect(await contentOf(scope, 'cd://resources/blob')).toBe(': an artefact')
     expect(await contentOf(scope, 'cd://resources/artefact')).toBe('text/x-note: an artefact')
     const many = await errorOf(contentOf(scope, 'cd://resources/image'))
-    expect(many.message).toContain('found 2 layers, expected an artefact with one, the content')
+    expect(many.message).toContain('found 2 layers; expected an artefact with one, the content')
   })
 
   it('is readable only with credentials that the registry accepts, also from a pull secret', async () => {
@@ -109,7 +109,9 @@ describe('a component in a registry', () => {
     const wrong = await errorOf(resolve({ ...asking, credential: { ...READER, password: 'mistyped' } }))
     expect(wrong).toMatchObject({
       code: 'RegistryDenied',
-      message: expect.stringContaining('for it (401)') as string,
+      message: expect.stringContaining(
+        'the registry denies access with the configured credentials (401); add credentials with pull rights',
+      ) as string,
     })
     expect(wrong.message).not.toContain('mistyped')
     expect(await errorOf(resolve(asking))).toMatchObject({ code: 'RegistryDenied' })
@@ -152,7 +154,7 @@ describe('a component in a registry', () => {
     const missing = await errorOf(resolve({ registry: `${open.url}/nothing` }))
     expect(missing).toEqual({
       code: 'ComponentNotFound',
-      message: `spec.componentDescriptor.ref: ${open.url}/nothing/component-descriptors/${NAME}:1.0.0 does not exist in the registry`,
+      message: `spec.componentDescriptor.ref: ${open.url}/nothing/component-descriptors/${NAME}:1.0.0 does not exist in the registry; correct the name or version, or push it`,
     })
   })
 })

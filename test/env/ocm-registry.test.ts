@@ -176,8 +176,8 @@ describe('components that OCM has signed', () => {
       run('transfer', 'commontransportarchive', '--type', type, path, `./${path}.${type}`)
       expect(await verified(archive(`${path}.${type}`), byKey('acme.pub'))).toBe(NOTE)
     }
-    await expect(verified(archive(path), byKey('other.pub'))).rejects.toThrow('the key of other.pub has not made')
-    await expect(verified(archive(path), byKey('acme.pub'), 'b')).rejects.toThrow('found signatures acme, expected it')
+    await expect(verified(archive(path), byKey('other.pub'))).rejects.toThrow('the key of other.pub did not create it')
+    await expect(verified(archive(path), byKey('acme.pub'), 'b')).rejects.toThrow('found signatures acme; expected it')
   })
 
   it('are taken by the authority that has issued the certificate of the signer', async () => {

@@ -65,7 +65,7 @@ describe('the objects of an item', () => {
     const spec = { replicas: 2, selector, template: template({ 'no-such': 'node' }) }
     await create(`${APPS}/deployments`, { metadata: { name: 'web' }, spec })
     const waitingFor = 'Deployment "readiness/web": 0 of 2 replicas available'
-    await until(async () => JSON.stringify(await look(objects)).includes(waitingFor))
+    await expect.poll(async () => await look(objects)).toMatchObject({ waitingFor })
     expect(await look(objects, { disableDefault: true })).toEqual({ result: 'done' })
 
     await stage().patch(`${APPS}/deployments/web`, { spec: { template: template({ 'no-such': null }) } })
@@ -103,7 +103,7 @@ describe('custom readiness checks', () => {
     const labelSelector = { apiVersion: 'v1', kind: 'ConfigMap', matchLabels: labels }
     const checks = check({ labelSelector, requirements: phase('Done') })
     expect(await look([], checks)).toMatchObject({
-      waitingFor: 'check "mine": no ConfigMap has the labels of the selector',
+      waitingFor: 'check "mine": no ConfigMap has the labels of labelSelector',
     })
     await configMap('here', { phase: 'Done' }, labels)
     await configMap('readiness-there', { phase: 'Old' }, labels, 'default')

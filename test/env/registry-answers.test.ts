@@ -40,7 +40,7 @@ describe('an answer of a registry', () => {
     expect(await errorOf(resolve({ registry: `${open.url}/${prefix}`, version: '3.0.0' }))).toMatchObject({
       code: 'UntrustedContent',
       message: expect.stringContaining(
-        `found the descriptor of ${NAME}:2.0.0, expected that of ${NAME}:3.0.0`,
+        `found the descriptor of "${NAME}:2.0.0"; expected the descriptor of "${NAME}:3.0.0"`,
       ) as string,
     })
   })
@@ -123,7 +123,7 @@ describe('an answer of a registry', () => {
     const registries = opened({ waitMs: 0, reads: 2 })
     for (const version of ['1', '2', '3', '4']) {
       const waiting = errorOf(resolve({ registry: late, registries, version }))
-      expect((await waiting).message).toContain('not there after')
+      expect((await waiting).message).toContain('not loaded after')
       failing.pop()?.writeHead(403).end()
       await expect.poll(() => failing.length).toBe(0)
       await sleep(100)
@@ -146,7 +146,7 @@ describe('an answer of a registry', () => {
     const late = await errorOf(resolve(asking))
     expect(late).toMatchObject({
       type: 'RegistryUnavailable',
-      message: expect.stringContaining('not there after') as string,
+      message: expect.stringContaining('not loaded after') as string,
     })
     release()
     // The registry has answered the request for the manifest; the request for the config follows.
@@ -168,10 +168,10 @@ describe('an answer of a registry', () => {
     const ask = (version: string, namespace?: string) =>
       errorOf(resolve({ registry: silent, registries, version, ...(namespace !== undefined && { namespace }) }))
     await Promise.all([ask('1'), ask('2')])
-    expect((await ask('3')).message).toContain('found 2 readings of this namespace')
-    expect((await ask('3', 'other')).message).toContain('not there after')
+    expect((await ask('3')).message).toContain('found 2 downloads of this namespace')
+    expect((await ask('3', 'other')).message).toContain('not loaded after')
     // Both reads end after their time limit, and then other reads may start.
-    await expect.poll(async () => (await ask('4')).message).toContain('not there after')
+    await expect.poll(async () => (await ask('4')).message).toContain('not loaded after')
   })
 
   it('that does not arrive is retried; status 503 counts as no answer', async () => {

@@ -169,15 +169,19 @@ describe('an item that fails', () => {
   })
 
   it.each([
-    ['has no target', { target: undefined }, 'spec.target is absent'],
-    ['has a target without a name', { target: { name: '' } }, 'spec.target.name is empty'],
-    ['names a missing target', { target: { name: 'nowhere' } }, 'target n/nowhere: there is none'],
+    ['has no target', { target: undefined }, 'spec.target: found nothing; expected a Target of namespace "n"'],
+    [
+      'has a target without a name',
+      { target: { name: '' } },
+      'spec.target.name: found nothing; expected a Target of namespace "n"',
+    ],
+    ['names a missing target', { target: { name: 'nowhere' } }, 'Target "n/nowhere" does not exist; create it'],
     [
       'names a target in another namespace',
       { target: { name: 'here', namespace: 'other' } },
-      'spec.target.namespace is other',
+      'spec.target.namespace: found "other"; expected "n", the namespace of the item',
     ],
-    ['has an invalid timeout', { timeout: 'soon' }, 'spec.timeout is another text'],
+    ['has an invalid timeout', { timeout: 'soon' }, 'spec.timeout: found "soon"; expected a duration such as 1m30s'],
   ])('ends at once when it %s', async (_, spec, message) => {
     item(spec)
     await run()

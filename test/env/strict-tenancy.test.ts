@@ -41,7 +41,9 @@ describe('a ServiceAccount that a Target with selfConfig names', () => {
       `Target "${NAMESPACE}/careful": ServiceAccount "${NAMESPACE}/careful": annotation pawl.dev/allow-targets: found nothing; expected "true", because of --strict-tenancy`,
     )
     await cluster().patch(account('careful'), annotated('yes'))
-    expect((await failure(open)).message).toContain('with "yes" in the annotation pawl.dev/allow-targets')
+    expect((await failure(open)).message).toBe(
+      `Target "${NAMESPACE}/careful": ServiceAccount "${NAMESPACE}/careful": annotation pawl.dev/allow-targets: found "yes"; expected "true", because of --strict-tenancy`,
+    )
     await cluster().patch(account('careful'), annotated('true'))
     expect(await whoami(await open())).toBe(`system:serviceaccount:${NAMESPACE}:careful`)
     await cluster().patch(account('careful'), annotated(null))
@@ -64,8 +66,8 @@ describe('a ServiceAccount that a Target with selfConfig names', () => {
     const labels = dataLabels({ context: '', key: 'k', sourceType: 'export', source: 'Inst.a', jobID: 'j' })
     await cluster().patch(`${cluster().targets}/exported`, { metadata: { labels } })
     const access = strict()
-    expect((await failure(() => access.open(NAMESPACE, 'exported'))).message).toContain(
-      'found selfConfig in a target that an installation has exported; expected a kubeconfig',
+    expect((await failure(() => access.open(NAMESPACE, 'exported'))).message).toBe(
+      `Target "${NAMESPACE}/exported": spec.config: found selfConfig in an exported Target; expected a kubeconfig, because of --strict-tenancy`,
     )
     await access.close()
   })

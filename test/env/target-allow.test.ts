@@ -29,11 +29,11 @@ async function asks(name: string, ...allow: string[]): Promise<unknown> {
 const WORKS = '192.0.2.0/24'
 
 const hostOf = ({ clusters: [{ cluster }] }: UserConfig) => new URL(String(cluster['server'])).host
-const refused = (message: string) => ({
+const refused = (name: string, problem: string) => ({
   reason: 'TargetNotAllowed',
   codes: ['ERR_CONFIGURATION_PROBLEM'],
   isFinal: true,
-  message: `target ${NAMESPACE}/${message}`,
+  message: `Target "${NAMESPACE}/${name}": ${problem}`,
 })
 
 describe('a Target on the machine of the worker', () => {
@@ -42,7 +42,8 @@ describe('a Target on the machine of the worker', () => {
     await stage().target('here', { config: { kubeconfig: stage().text } })
     expect(await asks('here')).toEqual(
       refused(
-        `here: server https://${host} has the address 127.0.0.1, a loopback address; use another server, or let the operator add ${host} to --target-allow of the worker`,
+        'here',
+        `server https://${host} has the address 127.0.0.1, a loopback address; use another server, or let the operator add ${host} to --target-allow of the worker`,
       ),
     )
     expect(await asks('here', '127.0.0.1:1', '127.0.0.2/32')).toMatchObject({ reason: 'TargetNotAllowed' })
@@ -59,7 +60,7 @@ describe('a Target on the machine of the worker', () => {
     expect(await asks('named', '127.0.0.1')).toMatchObject({
       reason: 'TargetNotAllowed',
       message: expect.stringMatching(
-        /^target target-allow\/named: its server https:\/\/localhost:\d+ is at \S+, a loopback/,
+        /^Target "target-allow\/named": server https:\/\/localhost:(\d+) has the address \S+, a loopback address; use another server, or let the operator add localhost:\1 to --target-allow of the worker$/,
       ) as string,
     })
     expect(await asks('named', WORKS, 'localhost')).toBe('admin')
@@ -79,7 +80,8 @@ describe('a Target without TLS', () => {
     const host = hostOf(parse(kubeconfig) as UserConfig)
     await stage().target('plain', { config: { kubeconfig } })
     const expected = refused(
-      `plain: server http://${host} does not use TLS; use https, or let the operator add ${host} to --target-allow of the worker`,
+      'plain',
+      `server http://${host} does not use TLS; use https, or let the operator add ${host} to --target-allow of the worker`,
     )
     expect(await asks('plain')).toEqual(expected)
     expect(await asks('plain', '127.0.0.0/8')).toEqual(expected)

@@ -138,7 +138,9 @@ describe('Secrets of the source whose names match', () => {
     expect(errors.join()).toContain(
       'target mine: Secret "n/mine" exists and no TargetSync created it; rename or delete it',
     )
-    expect(errors.join()).toContain('target access: found the name of spec.secretRef.name')
+    expect(errors.join()).toContain(
+      'target access: found the name in spec.secretRef.name; use another name, because Pawl would overwrite its Secret',
+    )
     expect(names(TARGETS)).toEqual(['other'])
     expect(found(`${SECRETS}/mine`)['data']).toEqual({})
   })
@@ -204,8 +206,8 @@ describe('a source that cannot be read', () => {
 
   it.each([
     [{ secretRef: { name: 'none' } }, 'source: Secret "n/none" does not exist'],
-    [{ secretNameExpression: '(' }, 'spec.secretNameExpression: found "(", expected a regular expression (RE2), or *'],
-    [{ shootNameExpression: 'x' }, 'found secretNameExpression and shootNameExpression, expected one of them'],
+    [{ secretNameExpression: '(' }, 'spec.secretNameExpression: found "("; expected a regular expression (RE2), or *'],
+    [{ shootNameExpression: 'x' }, 'found secretNameExpression and shootNameExpression; expected one of them'],
   ])('is reported, %#', async (spec, message) => {
     offer('a.kubeconfig')
     expect((await sync(spec)).errors.join()).toContain(message)
@@ -289,7 +291,7 @@ describe('Shoots of the source', () => {
 
   it('are rejected with a kubeconfig that is too large', async () => {
     kubeconfig = () => 'a'.repeat(64 * 1024 + 1)
-    expect(await errorsOf(spec)).toContain('found a kubeconfig of 65537 bytes, expected at most 65536')
+    expect(await errorsOf(spec)).toContain('found a kubeconfig of 65537 bytes; expected at most 65536')
     expect(names(SECRETS)).toEqual(['access'])
   })
 })
@@ -314,7 +316,7 @@ describe('credentials', () => {
     refuse('POST', TARGETS)
     const told = await errorsOf()
     expect(told).toContain('target c1: POST')
-    expect(told).toContain('target c2: Target n/c2: exists and no TargetSync created it')
+    expect(told).toContain('target c2: Target "n/c2" exists and no TargetSync created it; rename or delete it')
     expect(names(SECRETS)).toEqual(['access'])
   })
 

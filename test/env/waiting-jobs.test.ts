@@ -89,8 +89,8 @@ describe('many jobs that wait for capacity', () => {
     await ask('ns')
     await ask('ns')
     await worker().reportOnce()
-    const places = tellings().map(({ message }) => /(\w+) of its namespace/.exec(message ?? '')?.[1])
-    expect(places.sort()).toEqual(['1', 'none'])
+    const places = tellings().map(({ message }) => /: (\d+|no other job) of its namespace/.exec(message ?? '')?.[1])
+    expect(places.sort()).toEqual(['1', 'no other job'])
   })
 
   it('have their Event after the next poll if the API server rejected it', async () => {

@@ -66,7 +66,8 @@ async function genAll({ check, ...flags }: GenFlags, allCommands: () => Promise<
     const files = [...(await flagPages(await allCommands())), ...(await kitPages(ROOT)), ...metricPage()]
     return { files: new Map(files), owned: [KIT_PAGES] }
   }
-  const hasPages = existsSync(join(ROOT, 'docs/reference'))
+  // A copy of the checkout may lack docs/; then `gen` creates only docs/reference/kinds.
+  const hasPages = existsSync(join(ROOT, 'docs/README.md'))
   return await gen({ root: ROOT, check: check ?? false, print, complain, ...(hasPages && { pages }) })
 }
 

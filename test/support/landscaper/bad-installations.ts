@@ -38,7 +38,7 @@ const BLUEPRINTS: Rows = {
   ],
   'has a sub-installation in a file that is not there': [
     blueprint({ subinstallations: [{ file: 'sub.yaml' }] }),
-    configurationProblem('subinstallations[0]', 'found no file sub.yaml'),
+    configurationProblem('subinstallations[0]: file: no file "sub.yaml" in the blueprint; add it or correct the path'),
   ],
 }
 
@@ -79,11 +79,14 @@ const TEMPLATES: Rows = {
 const IMPORTS: Rows = {
   'a Secret that is a bomb of aliases': [
     (name) => importingInstallation(name, { imports: [{ name: 'bomb', secretRef: { name: 'bombs', key: 'bomb' } }] }),
-    configurationProblem('spec.imports.data[0] "bomb"', 'Secret bad-input/bombs', 'key bomb', 'aliases'),
+    configurationProblem(
+      'spec.imports.data[0] "bomb": Secret "bad-input/bombs": key "bomb" is not valid YAML: line ',
+      'aliases',
+    ),
   ],
   'a Context that is not there': [
     (name) => importingInstallation(name, { spec: { context: 'nowhere' } }),
-    { reason: 'ContextNotFound', says: ['spec.context names context bad-input/nowhere; there is none'] },
+    { reason: 'ContextNotFound', says: ['spec.context: Context "bad-input/nowhere" does not exist; create it'] },
   ],
 }
 
@@ -113,10 +116,10 @@ const SPECS: Rows = {
 const mock = (name: string, more: object = {}) => ({ ...item({ name }), ...more })
 
 const ITEMS: Rows = {
-  'without a name': [items(mock('')), configurationProblem('deploy item 1: found no name')],
+  'without a name': [items(mock('')), configurationProblem('deploy item 1: name is missing; add it')],
   'of one name and many': [
     items(...Array.from({ length: 400 }, () => mock('twin'))),
-    configurationProblem('deploy item twin', /and 3\d\d more$/),
+    configurationProblem('deploy item "twin": ', /and 3\d\d more$/),
   ],
 }
 

@@ -29,7 +29,7 @@ const off = (...says: ExpectedFailure['says']): ExpectedFailure => ({
 const notAllowed = (...says: ExpectedFailure['says']): ExpectedFailure => ({
   reason: 'TargetNotAllowed',
   codes: ['ERR_CONFIGURATION_PROBLEM'],
-  says: ['target bad-input/', ...says],
+  says: ['Target "bad-input/', ...says],
 })
 function target(config: object) {
   return { type: TARGET_TYPE, config: { kubeconfig: config } }
@@ -44,12 +44,12 @@ export const BAD_TARGETS: readonly [
   [
     'with a bomb in its Secret',
     () => ({ type: TARGET_TYPE, secretRef: { name: 'kubeconfigs', key: 'bomb' } }),
-    off('key bomb', 'found aliases that expand to'),
+    off('Secret "bad-input/kubeconfigs", key "bomb": ', 'found aliases that expand to'),
   ],
   [
     'that runs a program',
     (cluster) => target(kubeconfig(cluster, { exec: { command: 'id' } })),
-    off('users[0].user.exec is set; expected a token'),
+    off('users[0].user.exec: found a value; expected a token, a client certificate or a password'),
   ],
   [
     'whose credentials have expired',
@@ -57,7 +57,11 @@ export const BAD_TARGETS: readonly [
     {
       reason: 'Unauthorized',
       codes: ['ERR_UNAUTHORIZED'],
-      says: ['target bad-input/target-whose-credentials-have-expired: its server refuses the credentials', '401'],
+      says: [
+        'Target "bad-input/target-whose-credentials-have-expired": the server rejects the credentials (',
+        '401',
+        'renew them',
+      ],
     },
   ],
   [
@@ -74,22 +78,27 @@ export const BAD_TARGETS: readonly [
   [
     'that leads to the machine of the worker',
     (cluster) => target(kubeconfig({ ...cluster, server: 'https://127.0.0.2:6443' })),
-    notAllowed('https://127.0.0.2:6443 is at 127.0.0.2, a loopback address', '127.0.0.2:6443 in --target-allow'),
+    notAllowed(
+      'server https://127.0.0.2:6443 has the address 127.0.0.2, a loopback address; use another server',
+      'let the operator add 127.0.0.2:6443 to --target-allow of the worker',
+    ),
   ],
   [
     'that leads to the metadata of a cloud',
     () => target(kubeconfig({ server: 'https://169.254.169.254', 'insecure-skip-tls-verify': true } as never)),
-    notAllowed('https://169.254.169.254 is at 169.254.169.254, a link-local address'),
+    notAllowed('server https://169.254.169.254 has the address 169.254.169.254, a link-local address'),
   ],
   [
     'without TLS',
     () => target(kubeconfig({ server: 'http://10.0.0.1:8080' } as never)),
-    notAllowed('http://10.0.0.1:8080 is spoken to without TLS; expected https, or 10.0.0.1:8080 in --target-allow'),
+    notAllowed(
+      'server http://10.0.0.1:8080 does not use TLS; use https, or let the operator add 10.0.0.1:8080 to --target-allow of the worker',
+    ),
   ],
   [
     'whose account may nothing',
     () => ({ type: TARGET_TYPE, config: { selfConfig: { serviceAccount: { name: 'default' } } } }),
-    { reason: 'ProgressingTimeout', says: ['403 Forbidden', 'ConfigMap bad-input/'] },
+    { reason: 'ProgressingTimeout', says: ['403 Forbidden', 'ConfigMap "bad-input/'] },
     '6s',
   ],
 ]

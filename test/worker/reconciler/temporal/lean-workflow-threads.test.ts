@@ -25,6 +25,10 @@ describe('a workflow thread', () => {
     ])
   })
 
+  it('has more time to load the modules', async () => {
+    expect(await inThread([['load', 0]])).toEqual(['load: ran'])
+  })
+
   it('knows the calls of the installed SDK version', async () => {
     const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', SDK_NAMES])
     expect(JSON.parse(stdout)).toEqual([true, true, true])
@@ -44,7 +48,7 @@ async function inThread(calls: readonly (readonly [name: string, conditions: num
       const holder = {}
       context.__TEMPORAL_BAG_HOLDER__ = holder
       context.__TEMPORAL_ACTIVATOR__ = { blockedConditions: new Map(Array.from({ length: conditions }, (_, i) => [i, i])) }
-      context.__temporal_args = [holder, name, []]
+      context.__temporal_args = name === 'load' ? undefined : [holder, name, []]
       try { script.runInContext(context, { timeout: 10 }); return name + ': ran' }
       catch (error) { if (error.code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error; return name + ': stopped' }
     }))`

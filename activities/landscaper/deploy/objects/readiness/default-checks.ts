@@ -57,10 +57,12 @@ function deploymentProblem(_: KubeObject, spec: Fields, status: Fields): string 
   const old = count(status['replicas']) - updated
   return (
     missing('updated', updated, wanted) ??
-    (old > 0 ? `${old} old ${old === 1 ? 'replica' : 'replicas'} still exist` : undefined) ??
+    (old > 0 ? oldReplicasText(old) : undefined) ??
     missing('available', status['availableReplicas'], Math.max(wanted, updated))
   )
 }
+
+const oldReplicasText = (old: number) => (old === 1 ? '1 old replica still exists' : `${old} old replicas still exist`)
 
 function statefulSetProblem(_: KubeObject, spec: Fields, status: Fields): string | undefined {
   const wanted = replicas(spec)

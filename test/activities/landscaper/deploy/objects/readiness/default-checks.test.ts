@@ -30,7 +30,7 @@ describe('a Deployment', () => {
     ['is ready without replicas', of(0), {}, undefined],
     ['wants one by default', {}, {}, '0 of 1 replica updated'],
     ['waits for new replicas', of(3), { ...all(3), updatedReplicas: 1 }, '1 of 3 replicas updated'],
-    ['waits for old ones', of(2), { ...all(2), replicas: 3 }, '1 old replica still exist'],
+    ['waits for old ones', of(2), { ...all(2), replicas: 3 }, '1 old replica still exists'],
     ['waits for available ones', of(2), { ...all(2), availableReplicas: 1 }, '1 of 2 replicas available'],
     ['scales down', of(1), { ...all(1), replicas: 2, updatedReplicas: 2 }, '1 of 2 replicas available'],
   ])('%s', (_, spec, status, expected) => {
