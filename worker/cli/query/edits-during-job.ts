@@ -103,7 +103,7 @@ const CLOCK_SKEW_MS = 60_000
 
 export function interruptSentence({ at, by, reason }: Interrupt, time: (at: Date) => string): string {
   const why = reason === undefined ? '' : `: ${singleLine(reason, 300)}`
-  return `${time(at)} ${by === undefined ? 'a user' : singleLine(by, 200)} interrupted the job${why}.`
+  return `${time(at)} ${by === undefined ? 'a user' : `${singleLine(by, 200)} (not verified)`} interrupted the job${why}.`
 }
 
 function textOf(value: unknown): string {

@@ -116,7 +116,7 @@ describe('a request of a user during a job', () => {
     const record = { what: 'interrupt', by: 'alice', at: after(5000).toISOString(), why: 'wrong image' }
     const time = () => '12:00'
     expect(interruptSentence(interruptOf(request, JSON.stringify(record)), time)).toBe(
-      '12:00 alice interrupted the job: wrong image.',
+      '12:00 alice (not verified) interrupted the job: wrong image.',
     )
     expect(interruptSentence(interruptOf(request, '{'), time)).toBe('12:00 a user interrupted the job.')
     expect(next(ended, { isInterrupted: true })).toBe('next: pawl reconcile inst/shop')
