@@ -252,7 +252,7 @@ describe('a Disruption', () => {
       code: 4,
       stderr: '',
       stdout: expect.stringMatching(
-        /^shop\/jammed (?:the clean-up is not finished|no worker has started its clean-up); /m,
+        /^shop\/jammed: (?:the clean-up is not finished|no worker has started its clean-up); /m,
       ) as string,
     })
     await kubelet.exit(pod!, 1)
