@@ -36,7 +36,7 @@ const ELSEWHERE = [
     title: 'with a target in another namespace',
     root: items({ ...item({ name: 'a' }), target: { name: 'a', namespace: 'kube-system' } })('elsewhere-target'),
     ending: configurationProblem(
-      'deployItems[0].target: found a target in namespace kube-system, expected one in bad-input',
+      'deployItems[0].target: found a target in namespace "kube-system"; expected namespace "bad-input"',
     ),
   },
 ]

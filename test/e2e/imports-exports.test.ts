@@ -329,7 +329,8 @@ describe.concurrent('an installation that exports', () => {
     await cluster.create({ ...taken, metadata: { ...taken.metadata, ownerReferences: [owner] } }, 'targets')
     await cluster.create(exporting('half'), 'installations')
     const failed = await cluster.waitUntilFinished('half')
-    const message = 'Target half-cluster belongs to Installation owner; expected no owner or Installation half'
+    const message =
+      'Target "half-cluster": found owner Installation "owner"; expected no owner or Installation "half"; rename the import or export, or delete the object'
     const lastError = { operation: 'handlePhaseCompleting', reason: 'ExportConflict', message }
     expect(failed.status).toMatchObject({ phase: 'Failed', lastError })
     expect(conditionOf(failed, 'CreateExports')).toMatchObject({ status: 'False', reason: 'CreateTargets' })

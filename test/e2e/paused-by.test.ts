@@ -114,7 +114,7 @@ describe('an item that a user has retried', () => {
     })
     const retried = items.get('one')
     expect(retried?.status?.phase).toBe('Succeeded')
-    expect(messageOf(retried, 'Retried')).toMatch(/^a job of it alone, asked for by alice@example\.com since /)
+    expect(messageOf(retried, 'Retried')).toMatch(/^a separate job, requested by alice@example\.com since /)
     expect(retried?.metadata.annotations?.[RECORD]).toBeUndefined()
 
     await cluster.trigger('anew')

@@ -154,7 +154,9 @@ describe('a tree of sub-installations', () => {
     expect(all).toHaveLength(20)
     const deepest = all.filter(({ status }) => status?.lastError?.reason === 'ERR_CONFIGURATION_PROBLEM')
     expect(deepest).toHaveLength(1)
-    expect(deepest[0]?.status?.lastError?.message).toMatch(/at most 20: endless( -> again){21}$/)
+    expect(deepest[0]?.status?.lastError?.message).toMatch(
+      /subinstallations: found 21 levels, endless( -> again){21}; expected at most 20$/,
+    )
     const refused = { status: 'False', reason: 'InstallationCreatingFailed' }
     expect(conditionOf(deepest[0], 'EnsureSubInstallations')).toMatchObject(refused)
   })

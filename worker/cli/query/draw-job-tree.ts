@@ -4,6 +4,7 @@
 import type { JobRecord } from '../../../activities/journal/read/object-queries.ts'
 import { path, textAt } from '../../../workflows/kit/index.ts'
 import { deletionOrder } from './deletion-order.ts'
+import { isDeletionWaiting } from './edits-during-job.ts'
 import { isLevelKind } from './explain-status.ts'
 import type { LiveStatus } from '../live-status.ts'
 import { unhandledType } from './root-cause.ts'
@@ -71,7 +72,10 @@ function stateText(root: JobNode, now: Date): string {
   const started = job === undefined ? '' : `, started ${formatTime(job.startedAt, now)} (${singleLine(job.cause)})`
   const span = spanOf(root, job, now)
   const time = span === undefined ? '' : ` ${isOpen(root) ? 'for' : 'after'} ${formatSpan(span.from, span.to)}`
-  const order = deletionIn(object.projection) === undefined || !isOpen(root) ? undefined : deletionOrder(root)
+  const isDeleting = deletionIn(object.projection) !== undefined && isOpen(root)
+  if (isDeletionWaiting(root))
+    return `${name}: ${phaseOf(root)}${time}${started}; its deletion waits for this job, see pawl interrupt`
+  const order = isDeleting ? deletionOrder(root) : undefined
   return `${name}: ${phaseOf(root)}${time}${started}${order === undefined ? '' : `; deletes ${order}`}`
 }
 

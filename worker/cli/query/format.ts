@@ -171,6 +171,9 @@ export function tableText(header: readonly string[], rows: readonly (readonly Ce
   return [header, ...rows].map((cells) => `${line(cells)}\n`).join('')
 }
 
+/** Callers that need short cells cut them. */
+const LONGEST_CELL = 2000
+
 function textOf(cell: Cell): string {
-  return singleLine(typeof cell === 'string' ? cell : cell.text, 200)
+  return singleLine(typeof cell === 'string' ? cell : cell.text, LONGEST_CELL)
 }

@@ -12,7 +12,7 @@ import { parseOneOf } from '../usage.ts'
 import { yamlText } from '../yaml-text.ts'
 import { statusText } from './draw-job-tree.ts'
 import { isLevelKind, ownFinalizer } from './explain-status.ts'
-import { hasFailed, isOpen, isOver, phaseOf } from './job-tree.ts'
+import { failedEarlier, hasFailed, isOpen, isOver, phaseOf } from './job-tree.ts'
 import { type LiveStatus, readLiveStatuses } from '../live-status.ts'
 import { nextAfterGet } from './next-step.ts'
 import { notRequestedSentences, unhandledType } from './root-cause.ts'
@@ -64,6 +64,11 @@ export function getCommand(): Command {
     })
 }
 
+/** Only terminals need short lines. */
+function longestWaitOf({ output }: GetFlags): number {
+  return output === 'wide' || !process.stdout.isTTY ? 2000 : 120
+}
+
 interface Listing {
   readonly text: string
   /** The line with the next useful command. */
@@ -90,6 +95,7 @@ async function get(journal: JournalSession, kind: string | undefined, flags: Get
     wide: flags.output === 'wide',
     withNamespace: place === undefined,
     withKind: kinds.length > 1,
+    longestWait: longestWaitOf(flags),
   }
   if (flags.output === 'name') return { text: getNames(listed) }
   const rows = await withLiveStatuses(await withJobs(journal, listed), flags)
@@ -151,8 +157,8 @@ async function withJobs(journal: JournalSession, objects: readonly ObjectRecord[
     unready.map(({ uid }) => uid),
   )
   const children = await journal.childrenOf(unready, new Date())
-  const unfinished = unfinishedOf(children)
-  const reasons = await lowestOpen(journal, children)
+  const unfinished = unfinishedOf(children, objects, jobs)
+  const reasons = await lowestOpen(journal, unfinished)
   const queuePositions = await readQueuePositions(
     journal,
     objects.map((object) => ({ object, job: jobs.get(object.uid) })),
@@ -169,10 +175,19 @@ async function withJobs(journal: JournalSession, objects: readonly ObjectRecord[
 
 type OwnedObject = ObjectRecord & { readonly owner: string }
 
-function unfinishedOf(children: readonly OwnedObject[]): ReadonlyMap<string, readonly OwnedObject[]> {
+/** The unfinished children by owner. @param jobs the owners' current jobs by uid, as far as they are known. */
+export function unfinishedOf(
+  children: readonly OwnedObject[],
+  owners: readonly ObjectRecord[],
+  jobs: ReadonlyMap<string, JobRecord> = new Map(),
+): ReadonlyMap<string, readonly OwnedObject[]> {
+  const ownerOf = new Map(owners.map((owner) => [owner.uid, owner]))
   const unfinished = new Map<string, OwnedObject[]>()
   for (const child of children) {
-    const isThrough = child.deleted || (!isBusy(child.projection) && isGood(phaseIn(child.projection) ?? 'Succeeded'))
+    const owner = ownerOf.get(child.owner)
+    const isEarlier = owner !== undefined && failedEarlier(child, owner, jobs.get(owner.uid))
+    const isThrough =
+      child.deleted || isEarlier || (!isBusy(child.projection) && isGood(phaseIn(child.projection) ?? 'Succeeded'))
     const known = unfinished.get(child.owner) ?? []
     // A failed child is the reason of its parent's failure.
     if (!isThrough)
@@ -183,15 +198,15 @@ function unfinishedOf(children: readonly OwnedObject[]): ReadonlyMap<string, rea
 
 const DEEPEST = 24
 
-/** The unfinished children of each unfinished object below `children`, by owner. */
+/** The unfinished children of each object below `unfinished`, by owner. */
 async function lowestOpen(
   journal: JournalSession,
-  children: readonly OwnedObject[],
+  unfinished: ReadonlyMap<string, readonly OwnedObject[]>,
 ): Promise<ReadonlyMap<string, readonly OwnedObject[]>> {
   const all = new Map<string, readonly OwnedObject[]>()
-  let level = [...unfinishedOf(children).values()].flat()
+  let level = [...unfinished.values()].flat()
   for (let depth = 0; depth < DEEPEST && level.length > 0; depth++) {
-    const below = unfinishedOf(await journal.childrenOf(level, new Date()))
+    const below = unfinishedOf(await journal.childrenOf(level, new Date()), level)
     for (const [owner, found] of below) all.set(owner, found)
     level = [...below.values()].flat()
   }
@@ -264,6 +279,8 @@ interface TableOptions {
   readonly withNamespace: boolean
   /** True if the rows have several kinds. */
   readonly withKind: boolean
+  /** Maximum length of the cell WAITING-FOR. */
+  readonly longestWait: number
 }
 
 function getTable(rows: readonly ListedObject[], form: TableOptions): string {
@@ -279,7 +296,7 @@ function getTable(rows: readonly ListedObject[], form: TableOptions): string {
   )
 }
 
-function rowOf(row: ListedObject, { now, wide, withNamespace, withKind }: TableOptions): readonly Cell[] {
+function rowOf(row: ListedObject, { now, wide, withNamespace, withKind, longestWait }: TableOptions): readonly Cell[] {
   const { object, job } = row
   const phase = phaseOfRow(row) ?? '-'
   const length = job === undefined ? '-' : formatSpan(job.startedAt, job.finishedAt ?? now)
@@ -287,7 +304,7 @@ function rowOf(row: ListedObject, { now, wide, withNamespace, withKind }: TableO
     ...(withNamespace ? [object.namespace] : []),
     withKind ? `${object.kind.toLowerCase()}/${object.name}` : object.name,
     { text: phase, colour: colourOf(phase) },
-    ...[length, singleLine(waitText(row), wide ? 400 : 120)],
+    ...[length, singleLine(waitText(row), longestWait)],
     ...(wide ? wideCells(job) : []),
   ]
 }

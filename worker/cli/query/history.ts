@@ -11,7 +11,7 @@ import { findObjects } from './find-object.ts'
 import { historyData, historyText, type VersionChange, versionChanges, versionAt } from './versions.ts'
 import { objectCommand } from './object-command.ts'
 import type { JournalFlags, JournalSession } from './open-journal.ts'
-import { nameOf } from './format.ts'
+import { jobIDIn, nameOf } from './format.ts'
 
 interface HistoryFlags {
   readonly at?: string
@@ -51,7 +51,7 @@ async function history(
           now: new Date(),
           name: nameOf(found[0]),
           next: suggestedCommand(
-            `diff ${words.join(words.length === 2 ? '/' : ' ')}${namespace === undefined ? '' : ` -n ${namespace}`}`,
+            `${jobCount(known) > 1 ? 'diff' : 'replay'} ${words.join(words.length === 2 ? '/' : ' ')}${namespace === undefined ? '' : ` -n ${namespace}`}`,
           ),
         })
   const then = versionAt(known, time)
@@ -59,6 +59,12 @@ async function history(
     throw new Error(`${nameOf(found[0])}: --at: the journal has no version at ${time.toISOString()}; use a later time`)
   const data = { ...historyData([then])[0], kept: then.event.projection }
   return output === 'json' ? `${writeJson(data, 2)}\n` : await yamlText(data)
+}
+
+/** `pawl diff` needs two jobs. */
+export function jobCount(known: readonly VersionChange[]): number {
+  const ids = known.map(({ event }) => jobIDIn(event.projection)).filter((jobID) => jobID !== undefined)
+  return new Set(ids).size
 }
 
 /** @throws UsageError if the text is not a time. */

@@ -14,7 +14,11 @@ export interface JobNode {
   readonly job: JobRecord | undefined
   readonly awaited: readonly AwaitedObject[]
   readonly children: readonly JobNode[]
+  /** True if the object failed in an earlier job of its parent and has not started in the current one. */
+  readonly isFromEarlierJob?: boolean
 }
+
+type NodeState = Pick<JobNode, 'object' | 'job' | 'isFromEarlierJob'>
 
 const LONGEST_PHASE = 60
 
@@ -34,12 +38,16 @@ export async function readJobTree(
   const lastEvents = isEnded
     ? await journal.lastEventsIn(jobless, { jobID: job.jobID, since: job.startedAt })
     : undefined
-  const nodeOf = (one: ObjectRecord): JobNode => ({
+  const nodeOf = (one: ObjectRecord, parent?: ObjectRecord): JobNode => ({
     object: lastEvents === undefined || jobs.has(one.uid) ? one : stateAtEnd(one, lastEvents.get(one.uid)),
     job: jobs.get(one.uid),
     awaited: awaited.get(one.uid) ?? [],
     // Children without jobs, such as data, are shown only if they block a deletion.
-    children: (below.get(one.uid) ?? []).map(nodeOf).filter(isPart),
+    children: (below.get(one.uid) ?? []).map((child) => nodeOf(child, one)).filter(isPart),
+    ...(lastEvents === undefined &&
+      !jobs.has(one.uid) &&
+      parent !== undefined &&
+      failedEarlier(one, parent, jobs.get(parent.uid)) && { isFromEarlierJob: true }),
   })
   return nodeOf(object)
 }
@@ -75,6 +83,27 @@ async function readBelow(journal: JournalQueries, object: ObjectRecord, job: Job
 /** True if the object has had another job since, so that its status belongs to that job. */
 export function isOver({ projection }: Pick<ObjectRecord, 'projection'>, job: JobRecord): boolean {
   return job.outcome !== null && job.jobID !== '' && jobIDIn(projection) !== job.jobID
+}
+
+/** Timestamps of Kubernetes are whole seconds. */
+const SECOND = 1000
+
+/**
+ * True if the object failed in an earlier job of its parent, so that its error is not the cause of the parent's state.
+ * An item that a user retried alone has a later job than its parent.
+ *
+ * @param parentJob the parent's current job, if the journal has it.
+ */
+export function failedEarlier(
+  { projection }: Pick<ObjectRecord, 'projection'>,
+  parent: Pick<ObjectRecord, 'projection'>,
+  parentJob?: JobRecord,
+): boolean {
+  const [jobID, parentJobID] = [jobIDIn(projection), parentJob?.jobID ?? jobIDIn(parent.projection)]
+  if (jobID === undefined || parentJobID === undefined || parentJobID === '' || jobID === parentJobID) return false
+  const handedOut = Date.parse(textAt(projection, path('status.jobIDGenerationTime')) ?? '')
+  const isLater = parentJob !== undefined && handedOut >= parentJob.startedAt.getTime() - SECOND
+  return !isLater && !isBusy(projection) && isBad(phaseIn(projection))
 }
 
 /** A child as it was at the end of an ended job, if the journal still has that version. */
@@ -114,8 +143,9 @@ function isPart({ object, job, children }: JobNode): boolean {
   )
 }
 
-/** The phase of the job, or of the object's status if the journal has no job. */
-export function phaseOf({ object, job }: Pick<JobNode, 'object' | 'job'>): string {
+/** The phase of the job, or of the object's status if the journal has no job; `-` for the phase of an earlier job. */
+export function phaseOf({ object, job, isFromEarlierJob }: NodeState): string {
+  if (isFromEarlierJob === true) return '-'
   if (job?.outcome === 'Superseded' || job?.outcome === 'lost') return job.outcome
   // Phases of other deployers may be any text.
   if (job !== undefined && !isLevelKind(object)) return singleLine(job.phase ?? job.outcome ?? 'Started', LONGEST_PHASE)
@@ -140,7 +170,7 @@ export function isPickedUp(object: ObjectRecord): boolean | undefined {
   return Date.parse(textAt(object.projection, path('status.lastReconcileTime')) ?? '') >= Date.parse(handedOut)
 }
 
-export function hasFailed(node: Pick<JobNode, 'object' | 'job'>): boolean {
+export function hasFailed(node: NodeState): boolean {
   return isBad(phaseOf(node)) || isBad(node.job?.outcome ?? undefined)
 }
 

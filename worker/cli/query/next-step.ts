@@ -9,31 +9,50 @@ import { hasFailed, isOpen, type JobNode } from './job-tree.ts'
 import type { LiveStatus } from '../live-status.ts'
 import type { JournalFlags } from './open-journal.ts'
 import { suggestedCommand } from '../suggestion.ts'
+import { needsInterrupt } from './edits-during-job.ts'
 import { isNeverRequested } from './root-cause.ts'
+import { pausedText } from './waiting.ts'
 import { deletionIn } from './format.ts'
 
 interface NextStepInput {
   /** From the object to the root cause. */
   readonly path: readonly JobNode[]
   readonly status: LiveStatus | undefined
+  /** True if a user interrupted the job. */
+  readonly isInterrupted?: boolean
+  /** The sibling that the root cause waits for. */
+  readonly awaitedSibling?: ObjectRecord | undefined
   /** The object as the user wrote it. */
   readonly words: readonly string[]
   readonly flags: JournalFlags
 }
 
 /** One line, such as `next: pawl trace inst/shop -w`. */
-export function nextStep({ path, status, words, flags }: NextStepInput): string {
-  return `next: ${stepOf({ path, status, words, flags })}`
+export function nextStep(input: NextStepInput): string {
+  return `next: ${stepOf(input)}`
 }
 
-function stepOf({ path, status, words, flags }: NextStepInput): string {
+function stepOf({ path, status, words, flags, isInterrupted, awaitedSibling }: NextStepInput): string {
   const [subject] = path
   const cause = path.at(-1)
   if (subject === undefined || cause === undefined) return suggestedCommand(`get${queryFlags(flags)}`)
   const [pod] = status?.pods ?? []
-  if (pod !== undefined) return podStep(pod, flags)
   const name = wordsText(words)
-  return problemStep(subject, cause, { name, flags }) ?? progressStep(subject, { name, flags })
+  const steered = steerStep(subject, { name, flags })
+  if (steered !== undefined) return steered
+  if (isInterrupted === true && hasFailed(subject)) return jobStep(subject.object, name, flags)
+  if (pod !== undefined) return podStep(pod, flags)
+  const problem = problemStep(subject, cause, { name, flags })
+  if (problem !== undefined) return problem
+  return awaitedSibling === undefined ? progressStep(subject, { name, flags }) : whyStep(awaitedSibling, flags)
+}
+
+/** For a request of a user that waits. */
+function steerStep(subject: JobNode, { name, flags }: Wanted): string | undefined {
+  const isPaused = pausedText(subject.object)?.startsWith('paused') === true
+  const isDeleting = !subject.object.deleted && deletionIn(subject.object.projection) !== undefined
+  if (needsInterrupt(subject)) return suggestedCommand(`interrupt ${name}${steerFlags(flags)}`)
+  return isPaused && isDeleting ? suggestedCommand(`resume ${name}${steerFlags(flags)}`) : undefined
 }
 
 interface Wanted {
@@ -46,14 +65,14 @@ function problemStep({ object, job }: JobNode, cause: JobNode, { name, flags }: 
   if (hasForeignFinalizer(cause.object)) return suggestedCommand(`delete ${name}${steerFlags(flags)}`)
   if (hasFailed(cause)) return `fix the cause, then ${jobStep(object, name, flags)}`
   if (isUnknownType(cause))
-    return `correct the type or start its deployer; to end the wait: ${suggestedCommand(`interrupt ${name}${steerFlags(flags)}`)}`
+    return `start a deployer of the type; or give the item a new name and type (the type of an item cannot change), then ${suggestedCommand(`interrupt ${name}${steerFlags(flags)}`)} and ${jobStep(object, name, flags)}`
   return isNeverRequested(object, job) && !isLevelKind(object) ? jobStep(object, name, flags) : undefined
 }
 
 function progressStep(subject: JobNode, { name, flags }: Wanted): string {
   const { object } = subject
   if (isLevelKind(object)) return eventsStep(object, flags)
-  const isInProgress = isOpen(subject) || deletionIn(object.projection) !== undefined
+  const isInProgress = !object.deleted && (isOpen(subject) || deletionIn(object.projection) !== undefined)
   return suggestedCommand(
     `${isInProgress ? 'trace' : 'history'} ${name}${isInProgress ? ' -w' : ''}${queryFlags(flags)}`,
   )
@@ -73,10 +92,14 @@ export function nextAfterTrace(tree: JobNode, words: readonly string[], flags: J
 }
 
 /** The line below `pawl get`. @param object the first one that is not ready. */
-export function nextAfterGet({ kind, namespace, name }: ObjectRecord, flags: JournalFlags): string {
+export function nextAfterGet(object: ObjectRecord, flags: JournalFlags): string {
+  return `next: ${whyStep(object, flags)}`
+}
+
+function whyStep({ kind, namespace, name }: ObjectRecord, flags: JournalFlags): string {
   const { allNamespaces } = flags as { readonly allNamespaces?: boolean }
   const place = allNamespaces === true ? { ...flags, namespace } : flags
-  return `next: ${suggestedCommand(`why ${kind.toLowerCase()}/${name}${queryFlags(place)}`)}`
+  return suggestedCommand(`why ${kind.toLowerCase()}/${name}${queryFlags(place)}`)
 }
 
 function podStep({ pod: { namespace, name }, hasCrashed }: LiveStatus['pods'][number], flags: JournalFlags): string {

@@ -3,7 +3,7 @@
 import { type GroupKind, isSameGroupKind } from '../../../workflows/kit/index.ts'
 import { namesOf, type NamedKind } from '../../plans/find-plans.ts'
 import { UsageError } from '../../server/usage-error.ts'
-import { expectedName, similarName } from '../suggestion.ts'
+import { expectedName, similarName, suggestedCommand } from '../suggestion.ts'
 import { singleLine } from './format.ts'
 
 /** A kind that can be queried, with all its names in lower case. */
@@ -48,7 +48,9 @@ export function kindNamed(text: string, kinds: readonly QueryableKind[]): Querya
       `kind "${text}" is the name of ${found.length} kinds; expected ${found.map(({ kind, group }) => `${kind}.${group}`).join(' or ')}`,
     )
   if (text.includes('/'))
-    throw new UsageError(`"${singleLine(text, 200)}" names an object; expected a kind, such as inst`)
+    throw new UsageError(
+      `"${singleLine(text, 200)}" names an object; expected a kind, such as inst; for one object use ${suggestedCommand(`why ${singleLine(text, 200)}`)} or ${suggestedCommand(`trace ${singleLine(text, 200)}`)}`,
+    )
   throw new UsageError(`kind "${singleLine(text, 200)}" does not exist; ${expectedKind(text, kinds)}`)
 }
 

@@ -1,12 +1,21 @@
 // Follows a job down its tree to the object that causes the wait or the failure, and explains it in sentences. Pure.
 // The first sentence of an explanation is the answer of `pawl why`.
 
-import type { PendingWake } from '../../../activities/journal/read/event-queries.ts'
+import type { AwaitedObject, PendingWake } from '../../../activities/journal/read/event-queries.ts'
 import type { JobRecord, ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
-import { type GroupKind, groupKindText, ownerReferenceOf, path, textAt } from '../../../workflows/kit/index.ts'
+import {
+  type GroupKind,
+  groupKindText,
+  isSameGroupKind,
+  joinNames,
+  ownerReferenceOf,
+  path,
+  textAt,
+} from '../../../workflows/kit/index.ts'
 import { isRedacted } from '../../api/redaction.ts'
 import { expectedName } from '../suggestion.ts'
 import { deletionOrder } from './deletion-order.ts'
+import { isDeletionWaiting } from './edits-during-job.ts'
 import { isLevelKind, ownFinalizer, partitionsOf, siblingsOf, steeringOf } from './explain-status.ts'
 import { hasFailed, isOpen, isPickedUp, type JobNode, phaseOf } from './job-tree.ts'
 import type { LiveStatus } from '../live-status.ts'
@@ -74,7 +83,8 @@ export function reasonsOf(node: JobNode, context: RootCauseContext): readonly st
 }
 
 function openReasons(node: JobNode, context: RootCauseContext): readonly string[] {
-  if (isDeleting(node) && context.status?.summary === undefined) return []
+  if (isDeleting(node) && !isDeletionWaiting(node) && context.status?.summary === undefined)
+    return siblingWaits(node, context)
   const reasons = [...retries(node, context), ...statusReason(node, context), ...waits(node, context)]
   return reasons.length > 0 ? reasons : deployerState(node, context)
 }
@@ -122,6 +132,31 @@ function waits({ object, awaited }: JobNode, { existing, now, wide }: RootCauseC
   })
 }
 
+/** In a deletion: the siblings that must be deleted first, because they depend on the object. */
+function siblingWaits(node: JobNode, { now }: RootCauseContext): readonly string[] {
+  const deletion = deletionIn(node.object.projection)
+  const siblings = awaitedSiblings(node).map(nameOf)
+  if (deletion === undefined || siblings.length === 0) return []
+  const names = joinNames(siblings, 5)
+  return [
+    `${nameOf(node.object)} is being deleted since ${formatTime(new Date(deletion.since), now)} and waits for the deletion of ${names}, which ${siblings.length === 1 ? 'imports' : 'import'} from it.`,
+  ]
+}
+
+/** The awaited objects of the same kind that are not below the object. */
+export function awaitedSiblings({ object, awaited, children }: JobNode): readonly AwaitedObject[] {
+  return isLevelKind(object)
+    ? []
+    : awaited.filter(
+        (one) =>
+          isSameGroupKind(one, object) &&
+          one.name !== '*' &&
+          !isRedacted(one.name) &&
+          keyOf(one) !== keyOf(object) &&
+          !children.some((child) => keyOf(child.object) === keyOf(one)),
+      )
+}
+
 function deployerState({ object, job }: JobNode, { now }: RootCauseContext): readonly string[] {
   const partitions = partitionsOf(object)
   const type = partitions && textAt(object.projection, partitions.path)
@@ -135,7 +170,9 @@ function deployerState({ object, job }: JobNode, { now }: RootCauseContext): rea
     problem.endsWith('?') ? problem : `${problem}.`,
     ...(partitions.names.includes(type)
       ? []
-      : [`Pawl's workers handle the types ${partitions.names.join(' and ')}; another type needs its own deployer.`]),
+      : [
+          `Pawl's workers handle the types ${partitions.names.join(' and ')}; another type needs its own deployer. The type of an item cannot change. Without a deployer the item fails after --pickup-timeout (default: 5m).`,
+        ]),
   ]
 }
 
@@ -173,7 +210,7 @@ function foreignFinalizers({ object }: JobNode, { now }: RootCauseContext): read
 
 function normalDeletion(node: JobNode, { now }: RootCauseContext): readonly string[] {
   const deletion = node.object.deleted ? undefined : deletionIn(node.object.projection)
-  if (deletion === undefined || hasFailed(node)) return []
+  if (deletion === undefined || hasFailed(node) || isDeletionWaiting(node)) return []
   const order = deletionOrder(node)
   const since = formatTime(new Date(deletion.since), now)
   return [`${nameOf(node.object)} is being deleted since ${since}${order === undefined ? '' : `: ${order}`}.`]

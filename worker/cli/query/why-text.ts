@@ -13,7 +13,8 @@ import { phasesText } from './draw-job-tree.ts'
 import { hasFailed, isOpen, type JobNode, phaseOf } from './job-tree.ts'
 import type { ForeignWrite } from '../live-objects.ts'
 import { deletionOrder } from './deletion-order.ts'
-import { deletionIn, formatSpan, formatTime, errorText, nameOf, singleLine } from './format.ts'
+import { type Interrupt, interruptSentence, isDeletionWaiting } from './edits-during-job.ts'
+import { deletionIn, errorLines, formatSpan, formatTime, errorText, nameOf, singleLine } from './format.ts'
 
 interface WhyInput {
   /** The cause of the object's own job first, the root cause last. */
@@ -37,6 +38,7 @@ interface WhyInput {
   readonly wide: boolean
   /** Writes by other clients, by uid of the written object. */
   readonly foreignWrites: ReadonlyMap<string, ForeignWrite>
+  readonly interrupt?: Interrupt | undefined
   /** The last line. */
   readonly next: string
 }
@@ -45,6 +47,8 @@ interface Explanation {
   readonly answer: string
   /** From the object to the root cause. */
   readonly now: readonly string[]
+  /** The lines of an error with several lines, such as the excerpt of a template. */
+  readonly error: readonly string[]
   readonly happened: readonly string[]
   readonly next: string
 }
@@ -55,6 +59,7 @@ export function explainJob(input: WhyInput): Explanation {
   return {
     answer: singleLine(answer, 2000),
     now: chain.map((sentence) => singleLine(sentence, 2000)),
+    error: errorLines(input.path.findLast(({ job }) => job?.lastError != null)?.job?.lastError?.['message']),
     happened: [
       ...input.causes.toReversed().flatMap((cause) => causeSentences(cause, input)),
       ...(ownCause?.job === undefined ? [] : jobSentences(ownCause.job, input)),
@@ -86,7 +91,8 @@ function currentSentences({ path, reasons, queueSentences }: WhyInput): readonly
 
 /** For a deletion that removes items. */
 function deletionText(subject: JobNode): string | undefined {
-  const isDeleting = isOpen(subject) && deletionIn(subject.object.projection) !== undefined
+  const isDeleting =
+    isOpen(subject) && !isDeletionWaiting(subject) && deletionIn(subject.object.projection) !== undefined
   const order = isDeleting && !hasFailed(subject) ? deletionOrder(subject) : undefined
   return order === undefined ? undefined : `deletes ${order}; now `
 }
@@ -104,6 +110,7 @@ function settledSentence(path: readonly JobNode[]): string {
   const [subject] = path
   const last = path.at(-1)
   if (subject === undefined || last === undefined) return ''
+  if (subject.object.deleted) return `${nameOf(subject.object)} is deleted.`
   const state = `${nameOf(last.object)} is ${phaseOf(last)}`
   const isDone = !isOpen(subject) && !hasFailed(subject)
   return isDone ? `${state} and waits for nothing.` : `${state}; the journal has no object that it waits for.`
@@ -201,6 +208,7 @@ function jobSentences(job: JobRecord, input: WhyInput): readonly string[] {
           `Its run made ${writesText(writes.length)}${passes === undefined ? '' : ` in ${passes} ${passes === 1 ? 'pass' : 'passes'}`}, the API server refused ${refused.length}; the last: ${writeText(last)}.`,
         ]),
     ...refused.slice(-3).map((write) => refusedSentence(write, input)),
+    ...(input.interrupt === undefined ? [] : [interruptSentence(input.interrupt, (at) => timeText(at, input))]),
     ...(phases === '' ? [] : [`Phases: ${phases}.`]),
     endSentence(job, input),
   ]
@@ -240,10 +248,17 @@ function newestEventSentence(event: EventRecord, object: ObjectRecord): string {
 }
 
 /** W1 */
-export function explanationText({ answer, now, happened, next }: Explanation): string {
+export function explanationText({ answer, now, error, happened, next }: Explanation): string {
   const section = (title: string, sentences: readonly string[]) =>
     sentences.length === 0 ? [] : ['', title, ...sentences.map((sentence) => `  ${sentence}`)]
-  return [answer, ...section('Because:', now), ...section('What happened:', happened), '', next]
+  return [
+    answer,
+    ...section('Because:', now),
+    ...section('The error:', error),
+    ...section('What happened:', happened),
+    '',
+    next,
+  ]
     .map((line) => `${line}\n`)
     .join('')
 }

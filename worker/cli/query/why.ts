@@ -2,14 +2,18 @@
 
 import type { Command } from 'commander'
 
-import type { ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
+import type { RunRecord } from '../../../activities/journal/read/event-queries.ts'
+import type { JobRecord, ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
 import { groupKindOf, groupKindText, writeJson } from '../../../workflows/kit/index.ts'
 import { readConfig } from '../../server/config.ts'
 import { builtInRegistry } from '../../server/registry.ts'
 import { readLive, type ForeignWrite, foreignWriteAt } from '../live-objects.ts'
 import { withUserClient, type UserFlags } from '../user.ts'
 import { type PageFlags, runPage, UI_OPTION } from '../temporal-address.ts'
+import { editSentences, type Interrupt, interruptEventOf, interruptOf, isDeletionWaiting } from './edits-during-job.ts'
+import { resourceOfKind, steeringOf } from './explain-status.ts'
 import {
+  awaitedSiblings,
   keyOf,
   notRequestedSentences,
   parentErrorIn,
@@ -20,7 +24,7 @@ import {
 import { pauseSentences, readQueuePositions, queueSentence, notStartedSentences } from './waiting.ts'
 import { actionName, type Cause, readCauses } from './causes.ts'
 import { findJob } from './find-object.ts'
-import { isOpen, type JobNode, readJobTree } from './job-tree.ts'
+import { isOpen, isOver, type JobNode, readJobTree } from './job-tree.ts'
 import { JOB_OPTION, objectCommand } from './object-command.ts'
 import type { JournalFlags, JournalSession } from './open-journal.ts'
 import { readLiveStatuses } from '../live-status.ts'
@@ -49,23 +53,20 @@ async function why(journal: JournalSession, words: readonly string[], flags: Why
   const { object, job } = await findJob(journal, words, jobID)
   const path = pathToRootCause(await readJobTree(journal, object, job))
   const events = await journal.eventsOf(object.uid, 1)
-  const isHosted = job?.cause === 'hosted'
-  const run = job === undefined || isHosted ? undefined : await journal.runOf(job.workflowID)
+  const run = job === undefined || job.cause === 'hosted' ? undefined : await journal.runOf(job.workflowID)
   const causes = await readCauses(journal, object, job)
   const now = new Date()
   const wide = output !== 'text'
-  const queue = [
-    ...path.flatMap((node) => pauseSentences(node.object)),
-    ...(await queueSentences(journal, path, now)),
-    ...(job === undefined ? [] : notStartedSentences(object, job, { run, now })),
-  ]
+  const requests = requestSentences(path, { now, isOldJob: jobID !== undefined })
+  const queue = [...requests.first, ...(await waitingSentences(journal, path, { job, run, now }))]
   const { reasons, status } = await readReasons(journal, path, { flags, now, wide })
+  const sibling = await readSibling(journal, path, { flags, now, wide })
+  const interrupt = await readInterrupt(journal, { object, job }, flags)
   const notRequested = path.length === 1 && queue.length === 0 ? notRequestedSentences(object, job) : []
   const explanation = explainJob({
     causes,
     foreignWrites: await readForeignWrites(causes, flags),
-    // A run writes for all objects that it hosts; for a hosted object only the writes to this object count.
-    writes: job === undefined ? [] : await journal.writesOf(job.workflowID, isHosted ? actionName(object) : undefined),
+    writes: await readWrites(journal, object, job),
     passes: run?.passes,
     page: await runPage(flags, run),
     newest: events.at(-1),
@@ -73,10 +74,48 @@ async function why(journal: JournalSession, words: readonly string[], flags: Why
     now,
     wide,
     queueSentences: queue,
-    next: nextStep({ path, status, words, flags }),
-    reasons: [...notRequested, ...reasons],
+    interrupt,
+    next: nextStep({
+      path,
+      status,
+      words,
+      flags,
+      isInterrupted: interrupt !== undefined,
+      awaitedSibling: sibling?.object,
+    }),
+    reasons: [...notRequested, ...reasons, ...(sibling?.reasons ?? []), ...requests.last],
   })
   return output === 'json' ? `${writeJson(explanation, 2)}\n` : explanationText(explanation)
+}
+
+/** A run writes for all objects that it hosts; for a hosted object only the writes to this object count. */
+async function readWrites(journal: JournalSession, object: ObjectRecord, job: JobRecord | undefined) {
+  if (job === undefined) return []
+  return await journal.writesOf(job.workflowID, job.cause === 'hosted' ? actionName(object) : undefined)
+}
+
+/** Sentences about pauses, queue positions, and a run that no worker has started. */
+async function waitingSentences(
+  journal: JournalSession,
+  path: readonly JobNode[],
+  { job, run, now }: { readonly job: JobRecord | undefined; readonly run: RunRecord | undefined; readonly now: Date },
+): Promise<readonly string[]> {
+  const [subject] = path
+  return [
+    ...path.flatMap((node) => pauseSentences(node.object)),
+    ...(await queueSentences(journal, path, now)),
+    ...(job === undefined || subject === undefined ? [] : notStartedSentences(subject.object, job, { run, now })),
+  ]
+}
+
+/** Sentences about requests of users that wait for the running job. A deletion that waits is the answer. */
+function requestSentences(
+  [subject]: readonly JobNode[],
+  { now, isOldJob }: { readonly now: Date; readonly isOldJob: boolean },
+): { readonly first: readonly string[]; readonly last: readonly string[] } {
+  if (subject === undefined || isOldJob) return { first: [], last: [] }
+  const sentences = editSentences(subject, now)
+  return isDeletionWaiting(subject) ? { first: sentences, last: [] } : { first: [], last: sentences }
 }
 
 /** The reasons of the root cause, from the journal and from the API server. */
@@ -94,6 +133,42 @@ async function readReasons(
   return { status, reasons: [...reasonsOf(cause, context), ...(await deletionEvents(cause.object, flags))] }
 }
 
+/** The first unfinished sibling that the root cause waits for, and the reasons of its own root cause. */
+async function readSibling(
+  journal: JournalSession,
+  path: readonly JobNode[],
+  options: { readonly flags: WhyFlags; readonly now: Date; readonly wide: boolean },
+) {
+  const cause = path.at(-1)
+  if (cause === undefined || !isOpen(cause)) return undefined
+  for (const awaited of awaitedSiblings(cause).slice(0, MOST_LOOKED_FOR)) {
+    const [object] = await journal.objectsNamed(awaited)
+    if (object === undefined || object.deleted) continue
+    const [newest] = await journal.jobsOf(object.uid)
+    const job = newest === undefined || isOver(object, newest) ? undefined : newest
+    const siblingPath = pathToRootCause(await readJobTree(journal, object, job))
+    const { reasons } = await readReasons(journal, siblingPath, options)
+    return { object, reasons }
+  }
+  return undefined
+}
+
+/** The user is read from the API server: the journal does not store the record of requests. */
+async function readInterrupt(
+  journal: JournalSession,
+  { object, job }: { readonly object: ObjectRecord; readonly job: JobRecord | undefined },
+  flags: UserFlags,
+): Promise<Interrupt | undefined> {
+  const event = job === undefined ? undefined : interruptEventOf({ object, job }, await journal.eventsOf(object.uid))
+  if (event === undefined) return undefined
+  const [api, key] = [resourceOfKind(object), steeringOf(object)?.auditAnnotation]
+  if (api === undefined || key === undefined || object.deleted) return interruptOf(event, undefined)
+  const live = await readLive([{ ...api, ...object }], flags, readConfig())
+  for (const problem of live.problems)
+    process.stderr.write(`pawl: the user who interrupted the job is unknown: ${problem}\n`)
+  return interruptOf(event, live.objects.get(object.uid)?.metadata.annotations?.[key])
+}
+
 /** Read from the API server with the user's permissions: the journal has no field managers. */
 async function readForeignWrites(
   causes: readonly Cause[],
@@ -105,7 +180,7 @@ async function readForeignWrites(
   const foreign = causes.flatMap(({ object, trigger }) => {
     const api = apis.get(groupKindText(object))
     const isByHand = trigger?.writer === null && trigger.source === 'watch' && trigger.type !== 'DELETED'
-    return api === undefined || !isByHand ? [] : [{ ...api, ...object, at: trigger.at }]
+    return api === undefined || !isByHand || object.deleted ? [] : [{ ...api, ...object, at: trigger.at }]
   })
   const live = await readLive(foreign, flags, readConfig())
   for (const problem of live.problems)

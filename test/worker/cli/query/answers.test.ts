@@ -269,7 +269,7 @@ describe('an item that no deployer has picked up', () => {
     expect(reasonsOf(item('landscaper.gardener.cloud/moc'), quiet)).toEqual([
       'DeployItem ns/db: spec.type: no deployer has picked up type "landscaper.gardener.cloud/moc"; did you mean "landscaper.gardener.cloud/mock"?',
       expect.stringMatching(
-        /^Pawl's workers handle the types \S+ and \S+\/mock; another type needs its own deployer\.$/,
+        /^Pawl's workers handle the types \S+ and \S+\/mock; another type needs its own deployer\. The type of an item cannot change\. Without /,
       ),
     ])
   })
