@@ -11,6 +11,7 @@ const DOCS = join(import.meta.dirname, '../../docs')
 const FIRST = 'start/first-controller.md'
 const WRITING = ['guides/write-a-controller.md', 'guides/write-actions-and-a-plan.md']
 const APP = 'guides/example-app.md'
+const CLEAN_UP = 'guides/clean-up-elsewhere.md'
 const read = async (page: string) => await readFile(join(DOCS, page), 'utf8')
 const first = await read(FIRST)
 const app = await read(APP)
@@ -23,6 +24,7 @@ const headingsOf = (text: string) => text.match(/^## .*$/gm) ?? []
 const PAGES = [
   [FIRST, first] as const,
   [APP, app] as const,
+  [CLEAN_UP, await read(CLEAN_UP)] as const,
   ...WRITING.map((path, at) => [path, writing[at] ?? ''] as const),
 ]
 
