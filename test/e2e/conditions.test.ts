@@ -59,7 +59,7 @@ describe.concurrent('the conditions of an installation', () => {
     await kubectlWait('broken', 'Stalled')
     expect([kstatusOf(failed), hasCondition(failed, 'Ready')]).toEqual(['Failed', false])
     expect(conditionOf(failed, 'Ready')).toMatchObject({ status: 'False', reason: 'ChildrenFailed' })
-    expect(conditionOf(failed, 'Stalled')?.message).toContain('execution broken is Failed')
+    expect(conditionOf(failed, 'Stalled')?.message).toContain('Execution "broken" failed')
     for (const one of [await cluster.get('executions', 'broken'), (await cluster.items('broken')).get('a')])
       expect(kstatusOf(one as LsObject)).toBe('Failed')
     await cluster.patch('installations', 'broken', installation('broken', [{ name: 'a' }]))

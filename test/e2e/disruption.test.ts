@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { parse } from 'yaml'
 
 import type { KubeObject } from '../../activities/kube/client.ts'
@@ -203,6 +203,7 @@ describe('a Disruption', () => {
     const [pod] = await kubelet.untilPods(before, 1)
     await kubelet.ready(pod!)
     await shop().until('stopped', { injectionStatus: 'Injected' })
+    liftAfterTest('-n', 'shop')
     const stopping = pawl('stop', '-n', 'shop', '--reason', 'too many alerts', '-o', 'json')
     await vi.waitFor(
       async () => expect((await shop().get('stopped')).metadata.deletionTimestamp).toBeDefined(),
@@ -248,6 +249,7 @@ describe('a Disruption', () => {
     const [pod] = await kubelet.untilPods(made, 1)
     await kubelet.ready(pod!)
     await shop().until('jammed', { injectionStatus: 'Injected' })
+    liftAfterTest('--all')
     expect(await pawl('stop', '--all', '--timeout', '1ms')).toMatchObject({
       code: 4,
       stderr: '',
@@ -266,7 +268,7 @@ describe('a Disruption', () => {
       .trimEnd()
       .split('\n')
       .filter((line) => !line.startsWith('1 disruption: '))
-    expect(first).toBe('the cluster was stopped before: by admin')
+    expect(first).toBe('the cluster was already stopped: by admin')
     const { name } = pod!.metadata
     expect(lines).toEqual([
       'shop/jammed is stuck: its chaos pods could not clean up',
@@ -341,6 +343,13 @@ async function pawl(...args: readonly string[]) {
   const child = spawn(process.execPath, [PAWL, 'chaos', ...args, '--kubeconfig', kubeconfigPath])
   const [stdout, stderr, end] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
   return { code: (end as [number | null])[0], stdout, stderr }
+}
+
+/** Lifts the stop even if the test fails; otherwise no Disruption of a later test could start. */
+function liftAfterTest(...place: readonly string[]): void {
+  onTestFinished(async () => {
+    expect(await pawl('resume', ...place)).toMatchObject({ code: 0 })
+  })
 }
 
 const run = async (name: string, app: string, node: string) => await shop().runPod(name, { labels: { app }, node })

@@ -21,13 +21,13 @@ const until = async (status: string, description: RegExp) => {
 
 describe('the health of the engine', { timeout: 240_000 }, () => {
   it('is reported as Failed by the bridge when the only worker dies, and as Ok after the next worker starts', async () => {
-    await until('Ok', /are well$/)
+    await until('Ok', /are healthy$/)
     await stage.pawl.kill('worker')
     await until('Failed', /^no worker is running/)
     await stage.cluster.delete('lshealthchecks', OWN)
     await until('Failed', /^no worker is running/)
     await stage.pawl.startWorker()
-    await until('Ok', /are well$/)
+    await until('Ok', /are healthy$/)
   })
 
   it('is reported as Failed by the worker when the only bridge dies, and is updated regularly while it is Ok', async () => {
@@ -36,7 +36,7 @@ describe('the health of the engine', { timeout: 240_000 }, () => {
     await stage.cluster.delete('lshealthchecks', OWN)
     await until('Failed', /^no bridge is running/)
     await stage.pawl.startBridge()
-    await until('Ok', /are well$/)
+    await until('Ok', /are healthy$/)
     const before = String((await told())?.['lastUpdateTime'])
     await expect.poll(async () => String((await told())?.['lastUpdateTime']) > before, WAIT).toBe(true)
   })

@@ -174,11 +174,11 @@ describe('a job with very many items that wait', () => {
       expect(passes.map(({ pass }) => pass)).toEqual(passes.map((_, index) => index + 1))
       const runs = passes.filter(({ passOfRun }) => passOfRun === 1).length
       expect(runs).toBeGreaterThan(CONTINUED)
-      expect(passes.filter(({ ended }) => ended === 'goes on as a new run')).toHaveLength(runs - 1)
+      expect(passes.filter(({ ended }) => ended === 'continues as a new run')).toHaveLength(runs - 1)
       // On a slow machine the job may have more runs than `pawl replay` shows.
-      if (runs < MOST_RUNS) expect(passes[0]?.wokenBy[0]).toMatch(/^the job begins: /)
+      if (runs < MOST_RUNS) expect(passes[0]?.wokenBy[0]).toMatch(/^the start of the job: /)
       expect(notes.map((note) => note.split(':')[0])).toEqual(
-        runs < MOST_RUNS ? [] : ['the job began before these passes'],
+        runs < MOST_RUNS ? [] : ['the first passes of the job are missing'],
       )
     },
     LIMIT_MS,

@@ -116,7 +116,9 @@ describe('pawl replay', { timeout: 300_000 }, () => {
     })
     await expect
       .poll(async () => (await pawl('replay', 'inst/well')).stderr, told)
-      .toMatch(/has no history of installation\/replay-jobs\/well\/.*; expected one there, or --file/)
+      .toMatch(
+        /: no history of workflow "installation\/replay-jobs\/well\/.*"; use --file with a file that pawl journal export wrote/,
+      )
   })
 })
 

@@ -166,14 +166,16 @@ describe('Temporal over TLS with an API key and encrypted payloads', () => {
 
   it('stores histories that pawl replay can read only with the payload key', async () => {
     const { stdout } = await replay('--payload-key', keys)
-    expect(stdout).toMatch(/^CronJob sealed\/hello: goes on, \d+ pass/)
+    expect(stdout).toMatch(/^CronJob sealed\/hello: unfinished after \d+ pass/)
     expect(stdout).toMatch(/^plan {6}CronJob sealed\/hello$/m)
     expect(stdout).not.toContain(PLANTED)
     expect((await replay()).stderr).toMatch(
-      /^pawl: payloads of cronJob\/\S+ are sealed by key test; found no file of keys/,
+      /^pawl: run "cronJob\/\S+": its payloads are encrypted with key "test", but no payload key is configured; set --payload-key or \$PAWL_PAYLOAD_KEY/,
     )
     const other = file('other.key', `other ${randomBytes(32).toString('base64')}\n`)
-    expect((await replay('--payload-key', other)).stderr).toContain('are sealed by key test; found other in ')
+    expect((await replay('--payload-key', other)).stderr).toContain(
+      `its payloads are encrypted with key "test", but --payload-key "${other}" has only key "other"; `,
+    )
   })
 
   it.each([

@@ -80,9 +80,12 @@ export function requireKeys({ workflowId, events }: RecordedRun, payloadKeyPath:
   const known = payloadKeyPath === undefined ? [] : [...readPayloadKeys(payloadKeyPath).keys.keys()]
   const missing = encryptionKeysIn(events).find((name) => !known.includes(name))
   if (missing === undefined) return
-  const found = payloadKeyPath === undefined ? 'no file' : `only ${known.join(', ')} (${payloadKeyPath})`
+  const found =
+    payloadKeyPath === undefined
+      ? 'no payload key is configured'
+      : `--payload-key "${payloadKeyPath}" has only ${known.length === 1 ? 'key' : 'keys'} ${known.map((name) => `"${name}"`).join(', ')}`
   throw new UsageError(
-    `run "${workflowId}": its payloads are encrypted with key "${missing}", but --payload-key has ${found}; set --payload-key or $PAWL_PAYLOAD_KEY as for the worker`,
+    `run "${workflowId}": its payloads are encrypted with key "${missing}", but ${found}; set --payload-key or $PAWL_PAYLOAD_KEY as for the worker`,
   )
 }
 
