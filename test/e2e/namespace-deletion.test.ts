@@ -100,9 +100,14 @@ async function gone(namespace: Namespace): Promise<void> {
   }, SOON)
 }
 
-/** Before the namespace goes, so that no uninstall is faster than Kubernetes. */
-async function removeAccount({ kube, namespace }: Cluster): Promise<void> {
-  await kube.request('DELETE', `/api/v1/namespaces/${namespace}/serviceaccounts/theirs`)
+/**
+ * Deletes the account before the namespace, so that no uninstall is faster than Kubernetes. The API server accepts a
+ * token for 10 s after the deletion of its account, because it caches authentications. The new version of the Target
+ * makes Pawl request a new token.
+ */
+async function removeAccount(cluster: Cluster): Promise<void> {
+  await cluster.kube.request('DELETE', `/api/v1/namespaces/${cluster.namespace}/serviceaccounts/theirs`)
+  await cluster.patch('targets', 'theirs', { metadata: { labels: { version: 'new' } } })
 }
 
 const isHeld = ({ metadata }: LsObject) => (metadata.finalizers ?? []).includes(IN_USE_FINALIZER)
