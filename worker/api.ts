@@ -41,7 +41,7 @@ async function api({ log, stopping, onClose }: ProcessContext): Promise<void> {
   const db = openReader(settings.databaseUrl, CONNECTIONS, { statementMs, answerMs: statementMs + 5000 })
   onClose(() => db.destroy())
   const checks = createReadinessChecks()
-  checks.report('journal', new Error('it is not looked at yet'))
+  checks.report('journal', new Error('the journal has not been checked yet'))
   const health = await serveHealth(checks, settings.healthHost, settings.healthPort)
   onClose(() => health.close())
   // The schema check only reads.
@@ -81,7 +81,7 @@ async function api({ log, stopping, onClose }: ProcessContext): Promise<void> {
     }
     await sleep(LOOK_MS, undefined, { signal: stopping.signal }).catch(() => undefined)
   }
-  checks.report('process', new Error('it is about to stop'))
+  checks.report('process', new Error('the process is shutting down'))
   await sleep(settings.drainMs)
 }
 

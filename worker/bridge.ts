@@ -90,7 +90,7 @@ async function bridge({ log, stopping, onClose }: ProcessContext): Promise<void>
     'bridge is running',
   )
   const markStopping = () => {
-    checks.report('process', new Error('it is about to stop'))
+    checks.report('process', new Error('the process is shutting down'))
   }
   stopping.signal.addEventListener('abort', markStopping, { once: true })
   await Promise.all([

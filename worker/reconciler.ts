@@ -74,7 +74,7 @@ type Resources = NonNullable<Awaited<ReturnType<typeof openResources>>>
 /** The resources of the worker; undefined if it is stopped before journal and Temporal answer. */
 async function openResources({ log, stopping, onClose }: ProcessContext) {
   const checks = createReadinessChecks()
-  checks.report('workers', new Error('they do not ask for tasks yet'))
+  checks.report('workers', new Error('the workers do not poll for tasks yet'))
   const metrics = new Metrics({ now, failed: (error) => log.warn({ err: error }, 'metrics could not be computed') })
   for (const declared of metricsOf(settings.wings)) metrics.declare(declared)
   const health = await serveHealth(checks, settings.healthHost, settings.healthPort, metrics)
@@ -276,7 +276,7 @@ async function serve(
 
   function stop(): void {
     // First of all /readyz must fail.
-    checks.report('process', new Error('it is about to stop'))
+    checks.report('process', new Error('the process is shutting down'))
     dispatcher.stop()
     for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown()
   }

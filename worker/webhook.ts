@@ -110,7 +110,7 @@ async function webhook({ log, stopping, onClose }: ProcessContext): Promise<void
       log.info({ port: server.port, healthPort: health.port, wings: settings.wings }, 'webhook is running')
     await sleep(delayMs(failures), undefined, { signal: stopping.signal }).catch(() => undefined)
   }
-  checks.report('process', new Error('it is about to stop'))
+  checks.report('process', new Error('the process is shutting down'))
   await sleep(settings.drainMs)
 }
 
