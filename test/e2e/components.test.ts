@@ -90,7 +90,7 @@ describe.concurrent('an installation of a component', () => {
         type: 'ComponentReferenceOverwrite',
         status: 'True',
         reason: 'FoundOverwrite',
-        message: `references to components are replaced: ${DB}:2.0.0 by ${DB}:2.1.0`,
+        message: `Pawl replaced component references: ${DB}:2.0.0 by ${DB}:2.1.0`,
       }),
     )
     const [db] = [...(await subsOf(cluster, 'replaced')).values()]
@@ -149,7 +149,7 @@ describe.concurrent('an installation of a component', () => {
     expect(refused?.status?.lastError).toMatchObject({
       reason: 'UntrustedContent',
       message: expect.stringContaining(
-        `resource "blueprint" of component "${DB}:2.0.0:" found content of the digest`,
+        `resource "blueprint" of component "${DB}:2.0.0": found content of the digest`,
       ) as string,
     })
     registry.write({

@@ -44,7 +44,9 @@ describe('the default Context of a namespace', () => {
     await ofComponent('shop', { ...SHOP, repositoryContext: REPOSITORY })
     const waiting = await cluster.waitUntil('installations', 'shop', (one) => waitOf(one)?.status === 'True')
     expect(waiting.status).toMatchObject({ phase: 'Init' })
-    expect(waitOf(waiting)?.message).toMatch(/^waiting for context default-contexts\/default, /)
+    expect(waitOf(waiting)?.message).toBe(
+      'waiting until Pawl creates Context "default-contexts/default" (--default-contexts)',
+    )
     await cluster.create(installation('plain', [item({ name: 'a' })]), 'installations')
     expect((await cluster.waitUntilFinished('plain')).status).toMatchObject({ phase: 'Succeeded' })
     await cluster.create(

@@ -199,7 +199,9 @@ describe('the deletion of items whose Shoot is gone', () => {
     const events = (await cluster.list('events', 'v1')) as unknown as KubeEvent[]
     const told = events.filter(({ reason }) => reason === 'UninstallSkipped')
     expect(told.map(({ involvedObject }) => involvedObject.uid)).toEqual([uids[0]])
-    expect(told[0]?.message).toContain(`Shoot ${project}/${GONE} is not there, by targetsync`)
+    expect(told[0]?.message).toContain(
+      `Shoot "${project}/${GONE}" does not exist, according to TargetSync "target-sync/garden"`,
+    )
     const actions = pawl.db.selectFrom('action').select('object').where('step', '=', 'releaseItemsOfRemovedClusters')
     expect(await actions.execute()).toHaveLength(1)
     expect(findLeaks(await journalOf(pawl), CANARY)).toEqual([])

@@ -52,7 +52,7 @@ describe('an installation with more than usual', () => {
     await cluster.create(installation(name, [{ name: 'one' }]), 'installations')
     expectFailure(
       await cluster.waitUntilFinished(name),
-      configurationProblem('installation nnn', 'metadata.name has 253 characters, expected at most 63'),
+      configurationProblem('Installation "nnn', 'metadata.name: found 253 characters; expected at most 63'),
     )
     await cluster.delete('installations', name)
     await cluster.waitUntilGone(name)
@@ -100,7 +100,7 @@ describe('an installation with more than usual', () => {
     })
     await cluster.create(root, 'installations')
     const failed = await cluster.waitUntilFinished('large-export')
-    expectFailure(failed, { reason: 'RequestEntityTooLarge', says: ['DataObject large:', 'usually 1.5 MB'] })
+    expectFailure(failed, { reason: 'RequestEntityTooLarge', says: ['DataObject "large":', 'usually 1.5 MB'] })
     expect((await fixBlueprint(cluster, failed)).status).toMatchObject({ phase: 'Succeeded' })
   })
 })

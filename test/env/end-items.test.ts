@@ -199,7 +199,7 @@ describe('an item that waits for its deployer', () => {
         reason: 'PickupTimeout',
         codes: ['ERR_TIMEOUT'],
         message:
-          'spec.type: no deployer has started items of type "example.org/foreign" for 10s; start its deployer, ' +
+          'spec.type: no deployer has started items of type "example.org/foreign" for 10s (--pickup-timeout: 2s); start its deployer, ' +
           'or use a type that Pawl deploys: landscaper.gardener.cloud/kubernetes-manifest, landscaper.gardener.cloud/mock',
       },
     })

@@ -50,8 +50,8 @@ export function shownNames(names: readonly string[]): string {
 /** Checks whether the name of an Execution, or of the Installation of the same name, is too long for its items; undefined for a valid name. */
 export function ownerNameProblem(kind: string, name: string): string | undefined {
   if (name.length <= EXECUTION_NAME_LIMIT) return undefined
-  const found = `${kind} ${shownName(name)}: metadata.name has ${name.length} characters`
-  return `${found}; expected at most ${EXECUTION_NAME_LIMIT}: its deploy items carry it as a label`
+  const found = `${kind} "${shownName(name)}": metadata.name: found ${name.length} characters`
+  return `${found}; expected at most ${EXECUTION_NAME_LIMIT}, because its deploy items have the name as a label`
 }
 
 /** The defects of an item as texts with field, found value and expected value. The texts quote names, not values. */

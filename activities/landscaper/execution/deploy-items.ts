@@ -120,7 +120,7 @@ function plannedWrites(
   existing: readonly DeployItem[],
   writing: Writing,
 ): ItemWrite[] {
-  const nameProblem = ownerNameProblem('execution', execution.metadata.name)
+  const nameProblem = ownerNameProblem('Execution', execution.metadata.name)
   if (nameProblem !== undefined) throw finalFailure('ERR_CONFIGURATION_PROBLEM', nameProblem)
   refuseUnfit(items)
   const remaining = new Map(

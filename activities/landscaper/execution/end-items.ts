@@ -76,7 +76,8 @@ function unclaimed(deps: LandscaperDeps, by: By, object: DeployItem): ErrorRepor
   const remainingMs = pickupMs(object, by, deps)
   if (remainingMs === undefined || remainingMs > 0) return undefined
   const waitedS = Math.round((waitedForPickupMs(object, deps.now()) ?? 0) / 1000)
-  const found = `spec.type: no deployer has started items of type "${object.spec.type}" for ${waitedS}s`
+  const limitS = (deps.landscaper.pickupTimeoutMs ?? 0) / 1000
+  const found = `spec.type: no deployer has started items of type "${object.spec.type}" for ${waitedS}s (--pickup-timeout: ${limitS}s)`
   return {
     operation: 'WaitingForPickup',
     reason: 'PickupTimeout',

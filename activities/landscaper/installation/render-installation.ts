@@ -54,7 +54,7 @@ export async function renderInstallation(
   subject: Subject,
   { installation, jobID }: { readonly installation: Installation; readonly jobID: string },
 ): Promise<RenderedInstallation | Refusal> {
-  const nameProblem = ownerNameProblem('installation', installation.metadata.name)
+  const nameProblem = ownerNameProblem('Installation', installation.metadata.name)
   if (nameProblem !== undefined) throw finalFailure('ERR_CONFIGURATION_PROBLEM', nameProblem)
   checkSpec(installation)
   const { context: named, blueprint: source } = installation.spec
