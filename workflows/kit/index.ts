@@ -30,7 +30,7 @@ export type { Outcome, Fault, FaultCondition } from './plan/outcome.ts'
 export { describe, toMermaid, toJson, phasesToMermaid, BEFORE_END } from './plan/describe.ts'
 export type { DrawnStep, DrawnPhases, PlanJson } from './plan/describe.ts'
 export { recordSteps, describeTrace, traceToMermaid } from './plan/trace.ts'
-export type { StepRecorder, TracedStep, StepMark } from './plan/trace.ts'
+export type { StepRecorder, TracedStep, StepMark, TraceTextOptions } from './plan/trace.ts'
 
 // # Kinds
 
