@@ -38,7 +38,7 @@ export function replayedJob(job: LoadedJob, recordings: readonly Recording[], ti
     object: subject === undefined ? workflowId : nameOf(subject),
     state: howEnded(entries, events),
     passes: passes.map((one, index) => ({ ...one, pass: index + 1 })),
-    notes: [...recordings.flatMap(({ error }) => errorNote(error)), ...notesOf(job, times)],
+    notes: [...recordings.flatMap(errorNote), ...notesOf(job, times)],
   }
 }
 
@@ -47,10 +47,13 @@ function inputOf(recording: Recording | undefined) {
   return (began?.input ?? {}) as { readonly subject?: Parameters<typeof nameOf>[0]; readonly jobID?: string }
 }
 
-function errorNote(error: string | undefined): readonly string[] {
-  return error === undefined
-    ? []
-    : [`your workflow code cannot replay this run: ${error}; replay it with the Pawl version that ran it`]
+function errorNote({ error, advice }: Recording): readonly string[] {
+  if (error === undefined) return []
+  return [
+    advice === undefined
+      ? `your workflow code cannot replay this run: ${error}; replay it with the Pawl version that ran it`
+      : `${error}; ${advice}`,
+  ]
 }
 
 function notesOf({ workflowId, events, rows, earlier }: LoadedJob, times: EventTexts): readonly string[] {
