@@ -41,9 +41,17 @@ export function bugReport(
   return { operation: 'Reconcile', reason: 'Bug', message: `${text}; ${remedy(subject)}` }
 }
 
+/** The message of a bug's report without the advice at its end. */
+export function withoutRemedy(message: string): string {
+  const end = message.indexOf(`; ${FIX}`)
+  return end === -1 ? message : message.slice(0, end)
+}
+
+const FIX = 'fix the code and restart the worker'
+
 function remedy({ kind, namespace, name }: Subject): string {
   const object = `${kind.toLowerCase()}/${name}${namespace === '' ? '' : ` -n ${namespace}`}`
-  return `fix the code and restart the worker ("pawl why ${object}" shows whether passes continue)`
+  return `${FIX} ("pawl why ${object}" shows whether passes continue)`
 }
 
 /**

@@ -2,13 +2,13 @@
 
 import type { Command } from 'commander'
 
-import { suggestedCommand } from '../suggestion.ts'
 import { parseDuration, writeJson } from '../../../workflows/kit/index.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { yamlText } from '../yaml-text.ts'
 import { versionsIn } from './causes.ts'
 import { findObjects } from './find-object.ts'
 import { historyData, historyText, type VersionChange, versionChanges, versionAt } from './versions.ts'
+import { nextQuery } from './next-step.ts'
 import { objectCommand } from './object-command.ts'
 import type { JournalFlags, JournalSession } from './open-journal.ts'
 import { jobIDIn, nameOf } from './format.ts'
@@ -36,8 +36,9 @@ export function historyCommand(): Command {
 async function history(
   journal: JournalSession,
   words: readonly string[],
-  { at, output, namespace }: HistoryFlags & JournalFlags,
+  flags: HistoryFlags & JournalFlags,
 ): Promise<string> {
+  const { at, output } = flags
   const time = at === undefined ? undefined : timeOf(at, new Date())
   const found = await findObjects(journal, words)
   const known: VersionChange[] = []
@@ -50,9 +51,7 @@ async function history(
           isWide: output === 'wide',
           now: new Date(),
           name: nameOf(found[0]),
-          next: suggestedCommand(
-            `${jobCount(known) > 1 ? 'diff' : 'replay'} ${words.join(words.length === 2 ? '/' : ' ')}${namespace === undefined ? '' : ` -n ${namespace}`}`,
-          ),
+          next: nextQuery(jobCount(known) > 1 ? 'diff' : 'replay', words, flags),
         })
   const then = versionAt(known, time)
   if (then === undefined)

@@ -10,7 +10,7 @@ import {
 } from '../../../../worker/cli/query/root-cause.ts'
 import { triggerOf } from '../../../../worker/cli/query/causes.ts'
 import { changedLines, drawJobTree } from '../../../../worker/cli/query/draw-job-tree.ts'
-import { waitText } from '../../../../worker/cli/query/get.ts'
+import { waitText } from '../../../../worker/cli/query/listed-object.ts'
 import { stateAtEnd, endedWell, isOver } from '../../../../worker/cli/query/job-tree.ts'
 import { explainJob } from '../../../../worker/cli/query/why-text.ts'
 import { endOf } from '../../../../worker/cli/query/trace.ts'
@@ -119,6 +119,16 @@ describe('a followed job', () => {
       over,
       'j1',
       'well',
+    ],
+    [
+      'is requested, after another one',
+      object('Installation', 'x', {
+        ...at('Succeeded', 'j1', 'j1'),
+        metadata: { annotations: { 'landscaper.gardener.cloud/operation': 'reconcile' } },
+      }),
+      over,
+      undefined,
+      undefined,
     ],
     ['is to come', object('Execution', 'x'), undefined, undefined, undefined],
     ['has no row, and is over', object('DeployItem', 'x', at('Succeeded', 'j1', 'j1')), undefined, undefined, 'well'],
