@@ -38,20 +38,28 @@ export function replayObstacle(events: readonly HistoryEvent[]): ReplayObstacle 
       error: `${byHand} before its first workflow task completed`,
       advice: 'nothing can be replayed; see pawl history of the object',
     }
-  const failed = events.findLast(
-    (event) =>
-      event.eventType === `${TASK}FAILED` &&
-      attributesOf(event, 'workflowTaskFailedEventAttributes')['cause'] !== RESET,
-  )
-  if (failed === undefined)
+  const failure = openTaskFailure(events)
+  if (failure === undefined)
     return {
       error: 'its first workflow task has not completed',
       advice: 'start a worker with its controller if none runs; then repeat pawl replay',
     }
   return {
-    error: `its first workflow task failed: ${taskFailure(failed)}`,
+    error: `its first workflow task failed: ${failure}`,
     advice: 'fix the code and restart the worker, which retries the task; then repeat pawl replay',
   }
+}
+
+/** The error of the first failed workflow task since the last completed one; undefined without a failed task. */
+export function openTaskFailure(events: readonly HistoryEvent[]): string | undefined {
+  const done = events.findLastIndex(({ eventType }) => eventType === `${TASK}COMPLETED`)
+  const failed = events.find(
+    (event, index) =>
+      index > done &&
+      event.eventType === `${TASK}FAILED` &&
+      attributesOf(event, 'workflowTaskFailedEventAttributes')['cause'] !== RESET,
+  )
+  return failed && taskFailure(failed)
 }
 
 /** The message of the error, and its place in the author's source. */

@@ -2,7 +2,16 @@
 
 import { UsageError } from '../../server/usage-error.ts'
 import { nameOf } from '../query/format.ts'
-import { runBefore, runIDOf, runIDsDuring, resetTimes, signalsAfter, howEnded } from './history-events.ts'
+import {
+  runBefore,
+  runIDOf,
+  runIDsDuring,
+  resetTimes,
+  signalsAfter,
+  howEnded,
+  openTaskFailure,
+  replayObstacle,
+} from './history-events.ts'
 import type { LoadedJob } from './load.ts'
 import { EXACT_TIMES, type EventTexts, passesOf, type ReplayedPass } from './passes.ts'
 import type { Recording } from './record.ts'
@@ -59,7 +68,11 @@ function errorNote({ error, advice }: Recording): readonly string[] {
 function notesOf({ workflowId, events, rows, earlier }: LoadedJob, times: EventTexts): readonly string[] {
   const waiting = signalsAfter(events)
   const missing = runBefore(earlier[0]?.events ?? events)
+  const failure = replayObstacle(events) === undefined ? openTaskFailure(events) : undefined
   return [
+    ...(failure === undefined
+      ? []
+      : [`the workflow task after these passes failed: ${failure}; fix the code and restart the worker`]),
     ...(missing === ''
       ? []
       : [`the first passes of the job are missing: Temporal has deleted the history of its earlier run ${missing}`]),

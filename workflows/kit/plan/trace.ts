@@ -73,6 +73,7 @@ export function saidBy({ faults, againMs, stopped }: Outcome): string {
   ].join('; ')
 }
 
+/** How a drawn trace shows delays. */
 export interface TraceTextOptions {
   /** Delays in milliseconds: `again in 5400000 ms`. Default: rounded, `again in 1 h 30 min`. */
   readonly isExact?: boolean

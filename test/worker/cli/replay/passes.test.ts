@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { ReplayEntry } from '../../../../workflows/kit/index.ts'
 import {
   replayable,
+  openTaskFailure,
   replayObstacle,
   runIDOf,
   signalsAfter,
@@ -158,6 +159,11 @@ describe('a history', () => {
     }
     const begun = whole.slice(0, 3)
     expect(replayObstacle([...whole, failed])).toBeUndefined()
+    expect([whole, [failed, ...whole], [...whole, failed]].map(openTaskFailure)).toEqual([
+      undefined,
+      undefined,
+      'boom (/srv/site/plan.ts:7:3)',
+    ])
     expect(replayFailure({ workflowId: 'w' }, replayObstacle([...begun, failed]) ?? NO_OBSTACLE).message).toBe(
       'run "w": its first workflow task failed: boom (/srv/site/plan.ts:7:3); fix the code and restart the worker, which retries the task; then repeat pawl replay',
     )
