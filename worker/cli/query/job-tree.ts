@@ -103,9 +103,13 @@ export function endedInEarlierJob(
   if (jobID === undefined || parentJobID === undefined || parentJobID === '' || jobID === parentJobID) return false
   const handedOut = Date.parse(textAt(projection, path('status.jobIDGenerationTime')) ?? '')
   const isLater = parentJob !== undefined && handedOut >= parentJob.startedAt.getTime() - SECOND
-  const isParentOpen = parentJob === undefined ? isBusy(parent.projection) : parentJob.outcome === null
+  if (isLater || isBusy(projection)) return false
   const phase = phaseIn(projection)
-  return !isLater && !isBusy(projection) && (isBad(phase) || (isParentOpen && isGood(phase)))
+  return isBad(phase) || (isGood(phase) && isParentOpen(parent, parentJob))
+}
+
+function isParentOpen({ projection }: Pick<ObjectRecord, 'projection'>, job: JobRecord | undefined): boolean {
+  return job === undefined ? isBusy(projection) : job.outcome === null
 }
 
 /** A child as it was at the end of an ended job, if the journal still has that version. */
@@ -153,7 +157,7 @@ export function phaseOf({ object, job, isFromEarlierJob }: NodeState): string {
   if (job !== undefined && !isInLevelMode({ object, job }))
     return singleLine(job.phase ?? job.outcome ?? 'Started', LONGEST_PHASE)
   if (object.deleted) return 'Deleted'
-  return singleLine(statusPhase(object) ?? faultReason(job) ?? '-', LONGEST_PHASE)
+  return singleLine(statusPhase(object, job), LONGEST_PHASE)
 }
 
 /** The reason of the fault of an open run, for kinds whose phase and conditions the journal does not have. */
@@ -162,8 +166,10 @@ function faultReason(job: JobRecord | undefined): string | undefined {
   return job?.outcome === null && typeof reason === 'string' && reason !== '' ? reason : undefined
 }
 
-function statusPhase(object: ObjectRecord): string | undefined {
-  return currentPhaseIn(object) ?? explainStatus(object, object.projection).phase ?? readinessIn(object.projection)
+function statusPhase(object: ObjectRecord, job: JobRecord | undefined): string {
+  const { projection } = object
+  const phase = currentPhaseIn(object) ?? explainStatus(object, projection).phase
+  return phase ?? readinessIn(projection) ?? faultReason(job) ?? '-'
 }
 
 /** Undefined while the phase is the one of the previous job, because no deployer has picked the current job up. */

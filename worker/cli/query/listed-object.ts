@@ -72,8 +72,8 @@ const NOT_REQUESTED = 'no job was requested'
 function progressText(row: ListedObject): string {
   const { object, job } = row
   const error = job?.outcome === null ? errorText(job.lastError) : undefined
-  const told = awaitedText(row) ?? deletionText(object) ?? error
-  return told ?? (isNotRequested(row) ? NOT_REQUESTED : notReadyText(object.projection))
+  const reason = awaitedText(row) ?? deletionText(object) ?? error
+  return reason ?? (isNotRequested(row) ? NOT_REQUESTED : notReadyText(object.projection))
 }
 
 function reasonText(reason: ObjectRecord | undefined, text: string): string {

@@ -23,7 +23,7 @@ function knownEnd(events: readonly HistoryEvent[]): number {
   return open < 0 ? events.length : open
 }
 
-/** Why a run cannot be replayed, and what the user can do. */
+/** Why a run cannot be replayed, and the advice for the user. */
 export interface ReplayObstacle {
   readonly error: string
   readonly advice: string

@@ -24,7 +24,7 @@ export interface Recording {
   readonly entries: readonly ReplayEntry[]
   /** Why the replay did not reach the end of the history. */
   readonly error?: string | undefined
-  /** What the user can do about the error; undefined if another build may replay the run. */
+  /** The advice for the user about the error; undefined if another build may replay the run. */
   readonly advice?: string | undefined
 }
 

@@ -65,14 +65,18 @@ function errorNote({ error, advice }: Recording): readonly string[] {
   ]
 }
 
+function failureNote(events: LoadedJob['events']): readonly string[] {
+  const failure = replayObstacle(events) === undefined ? openTaskFailure(events) : undefined
+  return failure === undefined
+    ? []
+    : [`the workflow task after these passes failed: ${failure}; fix the code and restart the worker`]
+}
+
 function notesOf({ workflowId, events, rows, earlier }: LoadedJob, times: EventTexts): readonly string[] {
   const waiting = signalsAfter(events)
   const missing = runBefore(earlier[0]?.events ?? events)
-  const failure = replayObstacle(events) === undefined ? openTaskFailure(events) : undefined
   return [
-    ...(failure === undefined
-      ? []
-      : [`the workflow task after these passes failed: ${failure}; fix the code and restart the worker`]),
+    ...failureNote(events),
     ...(missing === ''
       ? []
       : [`the first passes of the job are missing: Temporal has deleted the history of its earlier run ${missing}`]),

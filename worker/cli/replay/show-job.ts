@@ -60,7 +60,7 @@ async function recordJob(
   const recordings: Recording[] = []
   for await (const one of recordRuns({ code, payloadKeyPath, limitMs: flags.limitMs }, runs)) recordings.push(one)
   const last = recordings.at(-1)
-  const isEmpty = recordings.every(({ entries }) => !entries.some(({ told }) => told === 'pass'))
+  const isEmpty = recordings.every(({ entries }) => !entries.some((entry) => entry.told === 'pass'))
   if (last?.error !== undefined && last.advice !== undefined && isEmpty)
     throw replayFailure(job, { error: last.error, advice: last.advice })
   return recordings
