@@ -100,12 +100,15 @@ export function endedInEarlierJob(
   parentJob?: JobRecord,
 ): boolean {
   const [jobID, parentJobID] = [jobIDIn(projection), parentJob?.jobID ?? jobIDIn(parent.projection)]
-  if (jobID === undefined || parentJobID === undefined || parentJobID === '' || jobID === parentJobID) return false
-  const handedOut = Date.parse(textAt(projection, path('status.jobIDGenerationTime')) ?? '')
-  const isLater = parentJob !== undefined && handedOut >= parentJob.startedAt.getTime() - SECOND
-  if (isLater || isBusy(projection)) return false
+  const hasOwnJob = jobID !== undefined && parentJobID !== undefined && parentJobID !== '' && jobID !== parentJobID
+  if (!hasOwnJob || isBusy(projection) || isRetriedLater(projection, parentJob)) return false
   const phase = phaseIn(projection)
   return isBad(phase) || (isGood(phase) && isParentOpen(parent, parentJob))
+}
+
+function isRetriedLater(projection: ObjectRecord['projection'], parentJob: JobRecord | undefined): boolean {
+  const handedOut = Date.parse(textAt(projection, path('status.jobIDGenerationTime')) ?? '')
+  return parentJob !== undefined && handedOut >= parentJob.startedAt.getTime() - SECOND
 }
 
 function isParentOpen({ projection }: Pick<ObjectRecord, 'projection'>, job: JobRecord | undefined): boolean {
