@@ -1,6 +1,6 @@
 // `npm run docs` builds the site of docs/ and serves it on this machine. `--build` only builds it. `--check` builds it
-// and fails if a link is broken or a page loads an asset from another host. `--base /PATH/` is the path of the site on
-// the host that you copy it to. `--port PORT` is the local port.
+// and fails if a link is broken or a page loads an asset from another host. `--versions` also builds the releases.
+// `--base /PATH/` is the path of the site on the host that you copy it to. `--port PORT` is the local port.
 
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,6 +13,7 @@ import { readIndex, readMap } from './map.ts'
 import { titleOf } from './markdown.ts'
 import { pageOf, writePages } from './pages.ts'
 import { serve } from './serve.ts'
+import { releasesOf, writeRelease } from './versions.ts'
 
 const SITE = import.meta.dirname
 const ROOT = dirname(SITE)
@@ -24,13 +25,16 @@ const { values } = parseArgs({
   options: {
     build: { type: 'boolean', default: false },
     check: { type: 'boolean', default: false },
+    versions: { type: 'boolean', default: false },
     base: { type: 'string', default: '/' },
     port: { type: 'string', default: '0' },
   },
 })
 
+const releases = values.versions ? releasesOf(readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8')) : []
+
 installGenerator()
-build(values.base)
+buildAll(values.base)
 if (values.check) check(values.base)
 if (!values.build && !values.check) await serve(HTML, values.base, Number(values.port))
 
@@ -44,24 +48,38 @@ function installGenerator(): void {
   run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'])
 }
 
-function build(base: string): void {
+/** Builds the pages of this checkout as the version `next` at the base, and each release in a folder of its number. */
+function buildAll(base: string): void {
   rmSync(join(SITE, 'dist'), { recursive: true, force: true })
-  const pages = writePages(ROOT, PAGES)
-  const readPage = (path: string) => readFileSync(join(ROOT, 'docs', path), 'utf8')
+  const versions = ['next', ...releases].map((version) => ({
+    version,
+    path: version === 'next' ? base : `${base}${version}/`,
+  }))
+  for (const { version, path } of versions) {
+    const root = version === 'next' ? ROOT : join(SITE, 'dist', 'releases', version)
+    if (version !== 'next') writeRelease(ROOT, version, root)
+    build(root, version === 'next' ? HTML : join(HTML, version), { base: path, version, versions })
+  }
+  writeFileSync(join(HTML, 'versions.json'), `${JSON.stringify(versions, null, 2)}\n`)
+}
+
+function build(root: string, html: string, settings: { base: string; version: string; versions: unknown }): void {
+  rmSync(PAGES, { recursive: true, force: true })
+  const pages = writePages(root, PAGES)
+  const readPage = (path: string) => readFileSync(join(root, 'docs', path), 'utf8')
   const map = readMap(readPage('README.md'))
   const titles = Object.fromEntries(pages.map((path) => [path, titleOf(readPage(path))]))
   const indexes = Object.fromEntries(pages.map((path) => [path, readIndex(path, readPage(path))]))
-  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }
   writeFileSync(
     join(SITE, 'dist', 'site.json'),
-    JSON.stringify({ base, map, titles, indexes, version, policy: POLICY }),
+    JSON.stringify({ ...settings, html, map, titles, indexes, policy: POLICY }),
   )
   run(process.execPath, [GENERATOR, 'build', SITE])
   // Programs read the pages as Markdown.
-  for (const path of pages.map((page) => pageOf(ROOT, `docs/${page}`)))
-    copyFileSync(join(PAGES, path), join(HTML, path))
-  writeFileSync(join(HTML, 'llms.txt'), llmsText(map, readPage, base))
-  process.stdout.write(`built ${pages.length} pages in ${HTML}\n`)
+  for (const path of pages.map((page) => pageOf(root, `docs/${page}`)))
+    copyFileSync(join(PAGES, path), join(html, path))
+  writeFileSync(join(html, 'llms.txt'), llmsText(map, readPage, settings.base))
+  process.stdout.write(`built ${pages.length} pages of version ${settings.version} in ${html}\n`)
 }
 
 function check(base: string): void {

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 
 const SITE = new URL('../dist/site.json', import.meta.url)
-const { base, map, titles, indexes, version, policy } = JSON.parse(readFileSync(SITE, 'utf8'))
+const { base, html, map, titles, indexes, version, versions, policy } = JSON.parse(readFileSync(SITE, 'utf8'))
 
 const link = (page) => `/${page.replace(/(README)?\.md$/, '')}`
 const items = (pages) =>
@@ -16,6 +16,13 @@ const folderOf = ({ groups }) => groups[0].pages[0].split('/')[0]
 /** The pages of one section: groups of pages, or the pages themselves if the section has no groups. */
 const groupsOf = ({ groups }) =>
   groups.flatMap(({ title, pages }) => (title === undefined ? items(pages) : [{ text: title, items: items(pages) }]))
+
+/** A link from this version to another one. The generator puts the base of this version before it. */
+const versionLink = ({ version: other }) => ({
+  text: other,
+  link: `${version === 'next' ? '/' : '/../'}${other === 'next' ? '' : `${other}/`}`,
+  target: '_self',
+})
 
 /** Anchors as on code hosts, because links in docs/ use these. */
 const slugify = (heading) =>
@@ -45,7 +52,7 @@ export default {
   description: 'A durable reconcile engine for Kubernetes',
   lang: 'en',
   srcDir: 'dist/pages',
-  outDir: 'dist/html',
+  outDir: html,
   cacheDir: 'dist/cache',
   head: [
     ['link', { rel: 'icon', href: `data:image/svg+xml,${encodeURIComponent(ICON)}` }],
@@ -55,12 +62,14 @@ export default {
   // The search index is one large chunk, which pages load only for a search.
   vite: { build: { chunkSizeWarningLimit: 5000 } },
   themeConfig: {
-    siteTitle: `Pawl ${version}`,
-    nav: map.map((section) => ({
-      text: section.title,
-      link: `/map#${slugify(section.title)}`,
-      activeMatch: `^/${folderOf(section)}/`,
-    })),
+    nav: [
+      ...map.map((section) => ({
+        text: section.title,
+        link: `/map#${slugify(section.title)}`,
+        activeMatch: `^/${folderOf(section)}/`,
+      })),
+      { text: version, items: versions.map(versionLink) },
+    ],
     sidebar: {
       ...Object.fromEntries(
         map.map((section) => [`/${folderOf(section)}/`, [{ text: section.title, items: groupsOf(section) }]]),

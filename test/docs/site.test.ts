@@ -9,6 +9,7 @@ import { checkSite, POLICY } from '../../site/check.ts'
 import { llmsText } from '../../site/llms-text.ts'
 import { readIndex, readMap } from '../../site/map.ts'
 import { replaceLinks, summaryOf } from '../../site/markdown.ts'
+import { releasesOf } from '../../site/versions.ts'
 
 const DOCS = join(import.meta.dirname, '../../docs')
 const MAP = '# Map\n\n## Guides\n\n- [First](a.md), and [second](b.md#part)\n\n**Operate**\n\n- Flags: [Third](c.md)\n'
@@ -50,6 +51,14 @@ describe('the map of the documentation', () => {
       '/docs/',
     )
     expect(text).toContain('\n## Guides\n\n- [Page a.md](/docs/a.md): You get one thing.\n')
+  })
+})
+
+describe('the versions of the site', () => {
+  it('are the dated versions of the changelog', () => {
+    const changelog =
+      '# Changelog\n\n## 1.3.0\n\n- a\n\n## 1.2.0 - 2026-12-31\n\n### Fixed\n\n## [1.1.0] - 2026-11-30\n'
+    expect(releasesOf(changelog)).toEqual(['1.2.0', '1.1.0'])
   })
 })
 

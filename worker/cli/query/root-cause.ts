@@ -66,7 +66,7 @@ export function reasonsOf(node: JobNode, context: RootCauseContext): readonly st
   const [first, ...rest] = [
     ...(hasFailed(node) ? failure(node, context) : []),
     ...foreignFinalizers(node, context),
-    ...(isOpen(node) ? openReasons(node, context) : []),
+    ...(isOpen(node) ? openReasons(node, context) : restingReason(node, context)),
     ...notRequested(node),
     ...normalDeletion(node, context),
   ]
@@ -102,10 +102,26 @@ function retries(node: JobNode, { attempt }: RootCauseContext): readonly string[
   return [`${nameOf(node.object)} retries after an error${attempt > 0 ? ` (attempt ${attempt})` : ''}: ${error}.`]
 }
 
+/** In level mode an object without an open run has a state, too: it waits for a time or for a change. */
+function restingReason(node: JobNode, context: RootCauseContext): readonly string[] {
+  const { object } = node
+  return isLevelKind(object) && !object.deleted && !isDeleting(node) && !hasFailed(node)
+    ? statusReason(node, context)
+    : []
+}
+
 /** The summary of the live status, or the message that the kind lets the journal store. */
-function statusReason(node: JobNode, { status }: RootCauseContext): readonly string[] {
+function statusReason(node: JobNode, { status, now, wide }: RootCauseContext): readonly string[] {
   const summary = status?.summary ?? textAt(node.object.projection, path('status.message')) ?? ''
-  return summary === '' ? [] : [`${nameOf(node.object)} is ${phaseOf(node)}: ${summary}.`]
+  if (summary === '') return []
+  const phase = phaseOf(node)
+  const state = phase === '-' ? '' : ` is ${phase}`
+  return [`${nameOf(node.object)}${state}: ${wide ? summary : withLocalTimes(summary, now)}.`]
+}
+
+/** Replaces the timestamps of Kubernetes objects. */
+function withLocalTimes(text: string, now: Date): string {
+  return text.replaceAll(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, (time) => formatTime(new Date(time), now))
 }
 
 /** When the controller looks at the object again; undefined if a change of another object starts the next pass. */

@@ -111,8 +111,10 @@ function settledSentence(path: readonly JobNode[]): string {
   const last = path.at(-1)
   if (subject === undefined || last === undefined) return ''
   if (subject.object.deleted) return `${nameOf(subject.object)} is deleted.`
-  const state = `${nameOf(last.object)} is ${phaseOf(last)}`
+  const phase = phaseOf(last)
   const isDone = !isOpen(subject) && !hasFailed(subject)
+  if (isDone && phase === '-') return `${nameOf(last.object)} waits for nothing.`
+  const state = `${nameOf(last.object)} is ${phase}`
   return isDone ? `${state} and waits for nothing.` : `${state}; the journal has no object that it waits for.`
 }
 

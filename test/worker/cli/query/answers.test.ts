@@ -170,6 +170,16 @@ describe('the root cause', () => {
     ])
   })
 
+  it('is the status of an object in level mode that has no open run, with local times unless the output is wide', () => {
+    const cron = node({ ...object('DisruptionCron', 'slow'), group: 'chaos.datadoghq.com' })
+    const status = { summary: 'next run at 2026-02-03T04:05:06Z', pods: [] }
+    expect(reasonsOf(cron, { ...quiet, status })).toEqual([`DisruptionCron ns/slow: next run at ${CLOCK}.`])
+    expect(reasonsOf(cron, { ...quiet, status, wide: true })).toEqual([
+      'DisruptionCron ns/slow: next run at 2026-02-03T04:05:06Z.',
+    ])
+    expect(reasonsOf(cron, quiet)).toEqual([])
+  })
+
   it('is an object with finalizers', () => {
     const metadata = { deletionTimestamp: BEGIN.toISOString(), finalizers: ['a.example.com/keep'] }
     const held = node(object('DeployItem', 'x', { metadata }))
