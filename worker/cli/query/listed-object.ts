@@ -60,7 +60,7 @@ export function waitText(row: ListedObject): string {
 
 function unfinishedText(row: ListedObject): string {
   const { object, job, reason } = row
-  const error = errorText(job?.lastError)
+  const error = errorText(job?.lastError, Infinity)
   const status = statusText(row.status)
   if (isBad(phaseOfRow(row))) return reasonText(reason, status) || (error ?? (status || 'see pawl why'))
   const own = status || (unhandledType({ object: reason ?? object, job: undefined }) ?? '')
@@ -71,7 +71,7 @@ const NOT_REQUESTED = 'no job was requested'
 
 function progressText(row: ListedObject): string {
   const { object, job } = row
-  const error = job?.outcome === null ? errorText(job.lastError) : undefined
+  const error = job?.outcome === null ? errorText(job.lastError, Infinity) : undefined
   const reason = awaitedText(row) ?? deletionText(object) ?? error
   return reason ?? (isNotRequested(row) ? NOT_REQUESTED : notReadyText(object.projection))
 }
