@@ -32,6 +32,7 @@ import {
   nameOf,
   type Paint,
   singleLine,
+  textOf as cellText,
 } from './format.ts'
 import { readQueuePositions, queueText, pausedText } from './waiting.ts'
 import type { AwaitedObject } from '../../../activities/journal/read/event-queries.ts'
@@ -64,9 +65,9 @@ export function getCommand(): Command {
     })
 }
 
-/** Only terminals need short lines. */
-function longestWaitOf({ output }: GetFlags): number {
-  return output === 'wide' || !process.stdout.isTTY ? 2000 : 120
+/** Only lines of terminals are cut. */
+function lineWidthOf({ output }: GetFlags): number {
+  return output === 'wide' || !process.stdout.isTTY ? Infinity : process.stdout.columns
 }
 
 interface Listing {
@@ -95,7 +96,7 @@ async function get(journal: JournalSession, kind: string | undefined, flags: Get
     wide: flags.output === 'wide',
     withNamespace: place === undefined,
     withKind: kinds.length > 1,
-    longestWait: longestWaitOf(flags),
+    lineWidth: lineWidthOf(flags),
   }
   if (flags.output === 'name') return { text: getNames(listed) }
   const rows = await withLiveStatuses(await withJobs(journal, listed), flags)
@@ -279,11 +280,16 @@ interface TableOptions {
   readonly withNamespace: boolean
   /** True if the rows have several kinds. */
   readonly withKind: boolean
-  /** Maximum length of the cell WAITING-FOR. */
-  readonly longestWait: number
+  /** WAITING-FOR ends at this width, but has at least SHORTEST_WAIT characters. */
+  readonly lineWidth: number
 }
 
-function getTable(rows: readonly ListedObject[], form: TableOptions): string {
+/** A reason begins with the name of its object. */
+const SHORTEST_WAIT = 80
+/** Blanks between two columns. */
+const GAP = 3
+
+export function getTable(rows: readonly ListedObject[], form: TableOptions): string {
   const header = [
     ...(form.withNamespace ? ['NAMESPACE'] : []),
     ...['NAME', 'PHASE', 'DURATION', 'WAITING-FOR'],
@@ -291,12 +297,30 @@ function getTable(rows: readonly ListedObject[], form: TableOptions): string {
   ]
   return tableText(
     header,
-    rows.map((row) => rowOf(row, form)),
+    cutWaits(
+      rows.map((row) => rowOf(row, form)),
+      form.lineWidth,
+      header,
+    ),
     form.paint,
   )
 }
 
-function rowOf(row: ListedObject, { now, wide, withNamespace, withKind, longestWait }: TableOptions): readonly Cell[] {
+function cutWaits(
+  rows: readonly (readonly Cell[])[],
+  lineWidth: number,
+  header: readonly string[],
+): readonly (readonly Cell[])[] {
+  if (lineWidth === Infinity) return rows
+  const column = header.indexOf('WAITING-FOR')
+  const before = header
+    .slice(0, column)
+    .map((title, index) => Math.max(title.length, ...rows.map((row) => cellText(row[index] ?? '').length)) + GAP)
+  const longest = Math.max(SHORTEST_WAIT, lineWidth - before.reduce((sum, width) => sum + width, 0)) - '...'.length
+  return rows.map((row) => row.map((cell, index) => (index === column ? singleLine(cellText(cell), longest) : cell)))
+}
+
+function rowOf(row: ListedObject, { now, wide, withNamespace, withKind }: TableOptions): readonly Cell[] {
   const { object, job } = row
   const phase = phaseOfRow(row) ?? '-'
   const length = job === undefined ? '-' : formatSpan(job.startedAt, job.finishedAt ?? now)
@@ -304,7 +328,7 @@ function rowOf(row: ListedObject, { now, wide, withNamespace, withKind, longestW
     ...(withNamespace ? [object.namespace] : []),
     withKind ? `${object.kind.toLowerCase()}/${object.name}` : object.name,
     { text: phase, colour: colourOf(phase) },
-    ...[length, singleLine(waitText(row), longestWait)],
+    ...[length, waitText(row)],
     ...(wide ? wideCells(job) : []),
   ]
 }
@@ -332,7 +356,7 @@ export function waitText(row: ListedObject): string {
 
 function unfinishedText(row: ListedObject): string {
   const { object, job, reason } = row
-  const error = errorText(job?.lastError)
+  const error = errorText(job?.lastError, Infinity)
   const status = statusText(row.status)
   if (isBad(phaseOfRow(row))) return reasonText(reason, status) || (error ?? (status || 'see pawl why'))
   const own = status || (unhandledType({ object: reason ?? object, job: undefined }) ?? '')
@@ -341,7 +365,7 @@ function unfinishedText(row: ListedObject): string {
 
 function progressText(row: ListedObject): string {
   const { object, job } = row
-  const error = job?.outcome === null ? errorText(job.lastError) : undefined
+  const error = job?.outcome === null ? errorText(job.lastError, Infinity) : undefined
   return awaitedText(row) ?? deletionText(object) ?? error ?? (isNotRequested(row) ? 'no job was requested' : '')
 }
 

@@ -2,12 +2,16 @@
 
 import type { Command } from 'commander'
 
+import type { EventRecord } from '../../../activities/journal/read/event-queries.ts'
+import type { ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
 import { suggestedCommand } from '../suggestion.ts'
 import { parseDuration, writeJson } from '../../../workflows/kit/index.ts'
+import type { UserFlags } from '../user.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { yamlText } from '../yaml-text.ts'
 import { versionsIn } from './causes.ts'
 import { findObjects } from './find-object.ts'
+import { readForeignWrites } from './foreign-writes.ts'
 import { historyData, historyText, type VersionChange, versionChanges, versionAt } from './versions.ts'
 import { objectCommand } from './object-command.ts'
 import type { JournalFlags, JournalSession } from './open-journal.ts'
@@ -36,12 +40,18 @@ export function historyCommand(): Command {
 async function history(
   journal: JournalSession,
   words: readonly string[],
-  { at, output, namespace }: HistoryFlags & JournalFlags,
+  flags: HistoryFlags & JournalFlags & UserFlags,
 ): Promise<string> {
+  const { at, output, namespace } = flags
   const time = at === undefined ? undefined : timeOf(at, new Date())
   const found = await findObjects(journal, words)
   const known: VersionChange[] = []
-  for (const { uid } of found.toReversed()) known.push(...versionChanges(versionsIn(await journal.eventsOf(uid))))
+  const versions: { readonly object: ObjectRecord; readonly event: EventRecord }[] = []
+  for (const object of found.toReversed()) {
+    const events = versionsIn(await journal.eventsOf(object.uid))
+    known.push(...versionChanges(events))
+    versions.push(...events.map((event) => ({ object, event })))
+  }
   if (time === undefined)
     return output === 'json'
       ? `${writeJson(historyData(known), 2)}\n`
@@ -50,6 +60,7 @@ async function history(
           isWide: output === 'wide',
           now: new Date(),
           name: nameOf(found[0]),
+          clients: await readForeignWrites(versions, flags),
           next: suggestedCommand(
             `${jobCount(known) > 1 ? 'diff' : 'replay'} ${words.join(words.length === 2 ? '/' : ' ')}${namespace === undefined ? '' : ` -n ${namespace}`}`,
           ),

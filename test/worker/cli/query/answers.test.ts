@@ -10,7 +10,7 @@ import {
 } from '../../../../worker/cli/query/root-cause.ts'
 import { triggerOf } from '../../../../worker/cli/query/causes.ts'
 import { changedLines, drawJobTree } from '../../../../worker/cli/query/draw-job-tree.ts'
-import { waitText } from '../../../../worker/cli/query/get.ts'
+import { getTable, waitText } from '../../../../worker/cli/query/get.ts'
 import { stateAtEnd, endedWell, isOver } from '../../../../worker/cli/query/job-tree.ts'
 import { explainJob } from '../../../../worker/cli/query/why-text.ts'
 import { endOf } from '../../../../worker/cli/query/trace.ts'
@@ -226,6 +226,18 @@ describe('a queued job', () => {
     expect(told()).not.toEqual(told(queueSentence(shop, turn, BEGIN)))
   })
 
+  it.each([
+    ['a pipe or -o wide shows the whole reason', Infinity, 3000],
+    ['a wide terminal shows it to the end of the line', 150, 150 - 'shop   Failed   1.0s       '.length],
+    ['a narrow terminal shows 80 characters', 80, 80],
+  ])('%s', (_, lineWidth, length) => {
+    const shown = object('Installation', 'shop', { status: { phase: 'Failed' } })
+    const of = job('shop', { lastError: { message: 'x'.repeat(3000) }, finishedAt: after(1000) })
+    const options = { now: BEGIN, paint: plainPaint, wide: false, withNamespace: false, withKind: false, lineWidth }
+    const [, line] = getTable([{ object: shown, job: of, awaited: [], unfinished: [] }], options).split('\n')
+    expect(/x+\.*$/.exec(line ?? '')?.[0]).toHaveLength(length)
+  })
+
   it('states that in addition to the state of the previous job', () => {
     const failing = object('Installation', 'shop', { status: { phase: 'Failed' } })
     const lastError = { message: 'no such image' }
@@ -408,6 +420,14 @@ describe('the trigger of a job', () => {
     ['somebody who gave it its ID', event(2, handing), 'cause', 2],
   ])('is %s', (_what, second, cause, seq) => {
     expect(triggerOf([byHand, second, event(3, handing)], job('a', { cause }))?.seq).toBe(seq)
+  })
+
+  it('is no write of the previous job of the same object', () => {
+    const uid = 'installation/ns/shop/u'
+    const own = [event(2, { writer: `${uid}/j0` }), event(3, { ...handing, writer: `${uid}/j1` })]
+    expect(triggerOf([byHand, ...own], job('a', { cause: 'x', workflowID: `${uid}/j1` }))?.seq).toBe(1)
+    const other = event(2, { writer: 'installation/ns/base/v/j0' })
+    expect(triggerOf([byHand, other, ...own], job('a', { cause: 'x', workflowID: `${uid}/j1` }))?.seq).toBe(2)
   })
 
   it('is the last wake before a job without ID, and unknown if the journal no longer has it', () => {
