@@ -1,6 +1,6 @@
 // Texts for users about a run whose workflow task fails: the bug with its place in the source, or why the run is restarted.
 
-import { bugPrefix, type ErrorReport, type ReportedBug, type Subject } from '../../workflows/kit/index.ts'
+import { BUG_REMEDY, bugPrefix, type ErrorReport, type ReportedBug, type Subject } from '../../workflows/kit/index.ts'
 
 /** Paths of the engine, of Node and of packages, which are not the author's code. Paths outside of the workflow sandbox are URLs. */
 const ENGINE_PATHS = /node_modules|^node:|^file:|\/workflows\/kit\//
@@ -41,17 +41,9 @@ export function bugReport(
   return { operation: 'Reconcile', reason: 'Bug', message: `${text}; ${remedy(subject)}` }
 }
 
-/** The message of a bug's report without the advice at its end. */
-export function withoutRemedy(message: string): string {
-  const end = message.indexOf(`; ${FIX}`)
-  return end === -1 ? message : message.slice(0, end)
-}
-
-const FIX = 'fix the code and restart the worker'
-
 function remedy({ kind, namespace, name }: Subject): string {
   const object = `${kind.toLowerCase()}/${name}${namespace === '' ? '' : ` -n ${namespace}`}`
-  return `${FIX} ("pawl why ${object}" shows whether passes continue)`
+  return `${BUG_REMEDY} ("pawl why ${object}" shows whether passes continue)`
 }
 
 /**

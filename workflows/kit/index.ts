@@ -323,7 +323,7 @@ export type { Partitions, HandledPartitions } from './run/partitions.ts'
 export { workflowIDOf, controllerInID } from './run/subject.ts'
 export { REPLAY_QUEUE } from './run/sinks.ts'
 export type { RunSinks, ReportedBug, ReplayEntry, ReplayCall, ReplayFailure, ReplaySinks } from './run/sinks.ts'
-export { bugCondition, bugPrefix, bugReportIn } from './run/bug-condition.ts'
+export { BUG_REMEDY, bugCondition, bugPrefix, bugReportIn, withoutBugRemedy } from './run/bug-condition.ts'
 
 // ## What the status of an object means, for the command line
 

@@ -11,8 +11,8 @@ import {
   ownerReferenceOf,
   path,
   textAt,
+  withoutBugRemedy,
 } from '../../../workflows/kit/index.ts'
-import { withoutRemedy } from '../../../activities/run/failure-reports.ts'
 import { isRedacted } from '../../api/redaction.ts'
 import { expectedName } from '../suggestion.ts'
 import { deletionOrder } from './deletion-order.ts'
@@ -117,7 +117,9 @@ function bugSentence({ object, job }: JobNode): string | undefined {
 /** The controller, the step, the error and its place in the source; undefined if the controller threw no error. */
 export function bugIn(job: JobNode['job']): string | undefined {
   const { reason, message } = job?.lastError ?? {}
-  return job?.outcome === null && reason === 'Bug' && typeof message === 'string' ? withoutRemedy(message) : undefined
+  return job?.outcome === null && reason === 'Bug' && typeof message === 'string'
+    ? withoutBugRemedy(message)
+    : undefined
 }
 
 /** For an object whose controller reports only the condition `Ready`. */
