@@ -165,7 +165,7 @@ function showErrors({ kind, name, status, children }: Node): void {
 
 function expectCycle(tree: Node, results: string[]): void {
   const messages = [tree, ...tree.children].map(({ status }) => status.lastError?.message ?? '')
-  const path = messages.map((message) => /\S+(?: -> \S+)+/.exec(message)?.[0]).find((found) => found !== undefined)
+  const path = messages.map((message) => /\S+(?: -> [^\s;]+)+/.exec(message)?.[0]).find((found) => found !== undefined)
   if (path === undefined)
     throw new Error(`no lastError of ${tree.name} holds a path such as a -> b -> a: ${messages.join(' | ')}`)
   process.stdout.write(`the cycle: ${path}\n`)

@@ -15,7 +15,7 @@ const ENDED_WELL: ReadonlySet<string> = new Set(['Succeeded', 'Deleted'])
 const ENDED_BADLY: ReadonlySet<string> = new Set(['Failed', 'DeleteFailed', 'lost'])
 
 export function colourOf(phase: string): Colour {
-  if (ENDED_WELL.has(phase)) return 'green'
+  if (ENDED_WELL.has(phase) || phase === READY) return 'green'
   return ENDED_BADLY.has(phase) ? 'red' : 'yellow'
 }
 
@@ -93,6 +93,35 @@ const JOB_ID_FINISHED = path('status.jobIDFinished')
 
 export function phaseIn(projection: Projection): string | undefined {
   return textAt(projection, PHASE)
+}
+
+const READY = 'Ready'
+
+interface ReadyCondition {
+  readonly status?: unknown
+  readonly reason?: unknown
+  readonly message?: unknown
+}
+
+/** The condition `Ready`; undefined if the object or the journal's projection of its kind has none. */
+function readyIn(projection: Projection): ReadyCondition | undefined {
+  const conditions = valueAt(projection, path('status.conditions'))
+  if (!Array.isArray(conditions)) return undefined
+  return (conditions as readonly ({ readonly type?: unknown } | null)[]).find((one) => one?.type === READY) as
+    ReadyCondition | undefined
+}
+
+/** `Ready`, or `NotReady` if the condition is not True; undefined without the condition. */
+export function readinessIn(projection: Projection): string | undefined {
+  const ready = readyIn(projection)
+  return ready && (ready.status === 'True' ? READY : 'NotReady')
+}
+
+/** The reason and the message of a condition `Ready` that is not True; otherwise empty. */
+export function notReadyText(projection: Projection): string {
+  const { status = 'True', reason, message } = readyIn(projection) ?? {}
+  const texts = [reason, message].filter((text): text is string => typeof text === 'string' && text !== '')
+  return status === 'True' ? '' : texts.join(': ')
 }
 
 export function jobIDIn(projection: Projection): string | undefined {

@@ -4,7 +4,6 @@ import type { Command } from 'commander'
 
 import type { EventRecord } from '../../../activities/journal/read/event-queries.ts'
 import type { ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
-import { suggestedCommand } from '../suggestion.ts'
 import { parseDuration, writeJson } from '../../../workflows/kit/index.ts'
 import type { UserFlags } from '../user.ts'
 import { UsageError } from '../../server/usage-error.ts'
@@ -13,6 +12,7 @@ import { versionsIn } from './causes.ts'
 import { findObjects } from './find-object.ts'
 import { readForeignWrites } from './foreign-writes.ts'
 import { historyData, historyText, type VersionChange, versionChanges, versionAt } from './versions.ts'
+import { nextQuery } from './next-step.ts'
 import { objectCommand } from './object-command.ts'
 import type { JournalFlags, JournalSession } from './open-journal.ts'
 import { jobIDIn, nameOf } from './format.ts'
@@ -42,7 +42,7 @@ async function history(
   words: readonly string[],
   flags: HistoryFlags & JournalFlags & UserFlags,
 ): Promise<string> {
-  const { at, output, namespace } = flags
+  const { at, output } = flags
   const time = at === undefined ? undefined : timeOf(at, new Date())
   const found = await findObjects(journal, words)
   const known: VersionChange[] = []
@@ -61,9 +61,7 @@ async function history(
           now: new Date(),
           name: nameOf(found[0]),
           clients: await readForeignWrites(versions, flags),
-          next: suggestedCommand(
-            `${jobCount(known) > 1 ? 'diff' : 'replay'} ${words.join(words.length === 2 ? '/' : ' ')}${namespace === undefined ? '' : ` -n ${namespace}`}`,
-          ),
+          next: nextQuery(jobCount(known) > 1 ? 'diff' : 'replay', words, flags),
         })
   const then = versionAt(known, time)
   if (then === undefined)

@@ -10,10 +10,10 @@ import {
 } from '../../../../worker/cli/query/root-cause.ts'
 import { triggerOf } from '../../../../worker/cli/query/causes.ts'
 import { changedLines, drawJobTree } from '../../../../worker/cli/query/draw-job-tree.ts'
-import { getTable, waitText } from '../../../../worker/cli/query/get.ts'
+import { getTable } from '../../../../worker/cli/query/get.ts'
+import { waitText } from '../../../../worker/cli/query/listed-object.ts'
 import { stateAtEnd, endedWell, isOver } from '../../../../worker/cli/query/job-tree.ts'
 import { explainJob } from '../../../../worker/cli/query/why-text.ts'
-import { endOf } from '../../../../worker/cli/query/trace.ts'
 import { deletionOrder } from '../../../../worker/cli/query/deletion-order.ts'
 import type { JobNode } from '../../../../worker/cli/query/job-tree.ts'
 import { nextStep } from '../../../../worker/cli/query/next-step.ts'
@@ -94,38 +94,6 @@ describe('an earlier job', () => {
     expect(lines(stateAtEnd(present, { ...then, type: 'DELETED' }))).toContain('DeployItem ns/db  Deleted')
     expect(lines(stateAtEnd(present, undefined))).toContain('DeployItem ns/db  unknown')
     expect(stateAtEnd(object('DataObject', 'size', {}), undefined).projection).toEqual({})
-  })
-})
-
-describe('a followed job', () => {
-  const at = (phase: string, jobID: string, jobIDFinished: string) => ({ status: { phase, jobID, jobIDFinished } })
-  const over = job('x', { ...end(5, 'Succeeded') })
-  const gone = { ...object('Execution', 'x', at('Deleting', 'j2', 'j1')), deleted: true }
-
-  it.each([
-    ['is open', object('Execution', 'x', at('Init', 'j1', 'j0')), job('x'), undefined, undefined],
-    ['is over', object('Execution', 'x', at('Succeeded', 'j1', 'j1')), over, undefined, 'well'],
-    ['has failed', object('Execution', 'x', at('Failed', 'j1', 'j1')), job('x', end(5, 'Failed')), 'j1', 'badly'],
-    [
-      'has made room for one whose row is to come',
-      object('Execution', 'x', at('Init', 'j2', 'j1')),
-      over,
-      undefined,
-      undefined,
-    ],
-    [
-      'has made room for another, and was asked for by name',
-      object('Execution', 'x', at('Init', 'j2', 'j1')),
-      over,
-      'j1',
-      'well',
-    ],
-    ['is to come', object('Execution', 'x'), undefined, undefined, undefined],
-    ['has no row, and is over', object('DeployItem', 'x', at('Succeeded', 'j1', 'j1')), undefined, undefined, 'well'],
-    ['has no row, and has failed', object('DeployItem', 'x', at('Failed', 'j1', 'j1')), undefined, undefined, 'badly'],
-    ['went with its object', gone, undefined, undefined, 'well'],
-  ])('that %s', (...[, of, found, wanted, ended]) => {
-    expect(endOf({ object: of, job: found }, found, wanted)).toBe(ended)
   })
 })
 
