@@ -43,9 +43,12 @@ function missingTargets(
   const used = (originalSpec ?? spec) as DisruptionSpec
   if (matching === 0) return { reason: noTargetsText(used, textOf(namespace)), isEmpty: true }
   if (selected < Math.min(desired, matching)) return { reason: ALL_TAKEN, isEmpty: false }
-  const thing = used.level === 'node' ? 'ready node' : 'running pod'
-  const matches = matching === 1 ? `${thing} matches` : `${thing}s match`
-  return selected < desired ? { reason: `only ${matching} ${matches}`, isEmpty: false } : undefined
+  return selected < desired ? { reason: fewMatchesText(used, matching), isEmpty: false } : undefined
+}
+
+function fewMatchesText({ level }: DisruptionSpec, matching: number): string {
+  const thing = level === 'node' ? 'ready node' : 'running pod'
+  return `only ${matching} ${matching === 1 ? `${thing} matches` : `${thing}s match`}`
 }
 
 /** The first target that is not injected and whose chaos pod reports an error. */
