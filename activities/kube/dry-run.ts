@@ -6,6 +6,10 @@
 //       server validates the final object.
 //   D3. Further changes of an object that was already changed in the preview are not sent, because the server does not
 //       know the first change.
+//   D4. Writes in a Namespace that exists only in the preview are not sent, because the server refuses them: their
+//       objects are not validated and have no defaults.
+
+import { randomUUID } from 'node:crypto'
 
 import type { KubeClient, KubeObject, Method, ObjectList, RequestOptions } from './client.ts'
 import { isNotFound, KubeError } from './errors.ts'
@@ -25,6 +29,8 @@ export interface DryRun {
   writes(): readonly DryWrite[]
   /** Changes how an existing object appears to readers, without a write. */
   pretend(path: string, patch: object): Promise<void>
+  /** The Namespaces with objects that the server did not validate (D4). */
+  unvalidated(): readonly string[]
   /** Objects read of this plural, such as `secrets`. */
   seen(plural: string): readonly KubeObject[]
 }
@@ -53,6 +59,7 @@ export function dryRun(kube: KubeClient): DryRun {
     pretend: async (path, patch) => {
       await room.pretend(path, patch)
     },
+    unvalidated: () => room.unvalidated(),
     seen: (plural) => room.seen(plural),
   }
 }
@@ -75,6 +82,13 @@ class DryRunCluster {
 
   seen(plural: string): readonly KubeObject[] {
     return [...this.#read].filter(([path]) => path.split('/').at(-2) === plural).map(([, object]) => object)
+  }
+
+  unvalidated(): readonly string[] {
+    const written = [...this.#known]
+      .filter(([, { isWritten }]) => isWritten)
+      .map(([path]) => newNamespace(path, this.#known))
+    return [...new Set(written.filter((one) => one !== undefined))]
   }
 
   async pretend(path: string, patch: object): Promise<void> {
@@ -125,7 +139,7 @@ class DryRunCluster {
     const at = `${path}/${name ?? ''}`
     if (name !== undefined && this.#known.get(at)?.now !== undefined)
       throw new KubeError(`${name} already exists`, { status: 409, reason: 'AlreadyExists' })
-    const made = await this.#send('POST', path, options)
+    const made = this.#createUnsent(at, options) ?? (await this.#send('POST', path, options))
     // Answers without an object, such as reviews, are not remembered.
     if (name === undefined || (made.metadata as KubeObject['metadata'] | undefined)?.uid === undefined) return made
     return this.#put(at, { ...made, metadata: { ...made.metadata, resourceVersion: NO_VERSION } }, true)
@@ -138,18 +152,26 @@ class DryRunCluster {
     if (known?.now === undefined) {
       // The state before is needed for the difference; usually it was read before.
       if (!this.#read.has(at)) await this.#get(at, {}).catch(ifMissing)
-      const answer = await this.#send(method, path, options)
-      const version = answer.metadata.resourceVersion ?? ''
-      const metadata = { ...answer.metadata, resourceVersion: version === '' ? NO_VERSION : version }
-      return this.#put(at, { ...answer, metadata }, true)
+      return await this.#changeFirst(method, path, options)
     }
     const changed = (method === 'PUT' ? options.body : applyMergePatch(known.now, options.body)) as KubeObject
     if (known.before === undefined && at === path) await this.#check(at, changed, options)
     return this.#put(at, { ...changed, metadata: { ...changed.metadata, resourceVersion: versionOf(known.now) } }, true)
   }
 
+  /** The first change of an object. Only an apply creates an object. */
+  async #changeFirst(method: 'PUT' | 'PATCH', path: string, options: RequestOptions): Promise<unknown> {
+    const at = path.replace(/\/status$/, '')
+    const unsent = options.contentType === APPLY ? this.#createUnsent(at, options) : undefined
+    const answer = unsent ?? (await this.#send(method, path, options))
+    const version = answer.metadata.resourceVersion ?? ''
+    const metadata = { ...answer.metadata, resourceVersion: version === '' ? NO_VERSION : version }
+    return this.#put(at, { ...answer, metadata }, true)
+  }
+
   /** D2 */
   async #check(at: string, object: KubeObject, options: RequestOptions): Promise<void> {
+    if (newNamespace(at, this.#known) !== undefined) return
     const metadata = without(object.metadata, 'resourceVersion', 'uid', 'managedFields')
     const asked = { ...without(options, 'contentType'), body: { ...object, metadata } }
     await this.#send('POST', at.slice(0, at.lastIndexOf('/')), asked)
@@ -169,6 +191,15 @@ class DryRunCluster {
     return left
   }
 
+  /** D4. Undefined if the object's Namespace is not new. @param at the path of the object. */
+  #createUnsent(at: string, { body }: RequestOptions): KubeObject | undefined {
+    const namespace = newNamespace(at, this.#known)
+    const object = body as Partial<KubeObject> | undefined
+    if (namespace === undefined || object?.metadata?.name === undefined) return undefined
+    const metadata = { ...object.metadata, namespace, uid: randomUUID(), generation: 1, resourceVersion: NO_VERSION }
+    return { ...object, metadata }
+  }
+
   /** D1. The server ignores the query of a deletion with options in its body. */
   async #send(method: Method, path: string, options: RequestOptions): Promise<KubeObject> {
     const query = { ...options.query, dryRun: 'All' }
@@ -181,6 +212,13 @@ class DryRunCluster {
     this.#known.set(at, { before, now, isWritten })
     return now
   }
+}
+
+/** The Namespace of an object if it exists only in the preview; otherwise undefined. */
+function newNamespace(path: string, known: ReadonlyMap<string, DryObject>): string | undefined {
+  const name = /\/namespaces\/([^/]+)\/./.exec(path)?.[1]
+  const found = known.get(`/api/v1/namespaces/${name ?? ''}`)
+  return found?.before === undefined && found?.now !== undefined ? name : undefined
 }
 
 const DELETION = { apiVersion: 'v1', kind: 'DeleteOptions' }

@@ -1,6 +1,6 @@
 // Texts for users about a run whose workflow task fails: the bug with its place in the source, or why the run is restarted.
 
-import { bugPrefix, type ErrorReport, type ReportedBug, type Subject } from '../../workflows/kit/index.ts'
+import { BUG_REMEDY, bugPrefix, type ErrorReport, type ReportedBug, type Subject } from '../../workflows/kit/index.ts'
 
 /** Paths of the engine, of Node and of packages, which are not the author's code. Paths outside of the workflow sandbox are URLs. */
 const ENGINE_PATHS = /node_modules|^node:|^file:|\/workflows\/kit\//
@@ -43,7 +43,7 @@ export function bugReport(
 
 function remedy({ kind, namespace, name }: Subject): string {
   const object = `${kind.toLowerCase()}/${name}${namespace === '' ? '' : ` -n ${namespace}`}`
-  return `fix the code and restart the worker ("pawl why ${object}" shows whether passes continue)`
+  return `${BUG_REMEDY} ("pawl why ${object}" shows whether passes continue)`
 }
 
 /**

@@ -62,7 +62,7 @@ export const COMMANDS: readonly Command[] = [
     prints: [
       /^Installation ask-team-a\/shop: Failed, before Succeeded; /,
       /\nresult +Succeeded after 2\.0s +Failed after 5\.0s\n/,
-      /\nnext: pawl replay inst\/shop j1 -n ask-team-a\n$/,
+      /\nnext: pawl replay inst\/shop j1 -n ask-team-a .*\n$/,
       /\nDeployItem ask-team-a\/shop-db +Succeeded +Failed .*no such image\n/,
     ],
   },
@@ -71,7 +71,7 @@ export const COMMANDS: readonly Command[] = [
     words: ['graph', 'inst/shop'],
     prints: [
       /^Installation ask-team-a\/shop +Failed\n└─ Execution ask-team-a\/shop +Failed\n {3}└─ DeployItem /,
-      /\nnext: pawl graph inst\/shop -o svg > shop\.svg\n$/,
+      /\nnext: pawl graph inst\/shop -n ask-team-a .* -o svg > shop\.svg\n$/,
     ],
   },
   { title: 'graph -o dot prints a DOT graph', words: ['graph', 'inst/shop', '-o', 'dot'], prints: [/^digraph \{\n/] },

@@ -1,6 +1,7 @@
 // The injector's requests to a real API server; the test plays the kubelet. Source: spec/chaos.md 3.4 (6), 3.5, 3.6
 // "Services", 3.8 "podReplacement".
 
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { afterEach, beforeEach, describe, expect, inject, it, onTestFailed } from 'vitest'
@@ -44,6 +45,22 @@ describe.skipIf(missing !== undefined)(`an injector in a cluster${because}`, { t
     expect((await get('pods/chaos-1'))?.metadata.finalizers).toEqual(['example.com/other'])
     const alone = await stage.injected(args(), { env: inCluster('chaos-2') })
     await alone.end()
+  })
+
+  it('whose target has no process removes its finalizer from its pod, unless changes of an earlier injector remain', async () => {
+    // No process has this PID (it is beyond the kernel's maximum).
+    const withoutProcess = args().map((arg) => (arg === `app;${app.id}` ? `app;process://${2 ** 22 + 1}` : arg))
+    const finalizersAfterFailure = async (pod: string) => {
+      await createPod(pod, { finalizers: [CHAOS_POD_FINALIZER] })
+      const injector = stage.injector(withoutProcess, { env: inCluster(pod) })
+      expect(await injector.ended).toBe(1)
+      expect(injector.lines.join('\n')).toContain('the target does not exist')
+      return (await get(`pods/${pod}`))?.metadata.finalizers
+    }
+    expect(await finalizersAfterFailure('chaos-5')).toBeUndefined()
+    await mkdir(stage.state, { recursive: true })
+    write(join(stage.state, 'unreadable.json'), 'not JSON')
+    expect(await finalizersAfterFailure('chaos-6')).toEqual([CHAOS_POD_FINALIZER])
   })
 
   it('follows its target into a restarted container that starts late, and leaves the previous one unchanged', async () => {

@@ -143,7 +143,7 @@ describe('the installed package', () => {
       expect(await engine.render({ engine: 'GoTemplate', ...request })).toEqual({ output: 'PAWL' })
       const check = { what: 'a', schema: { $ref: 'blueprint://b' }, value: 'pawl', localTypes: {} }
       const report = await engine.checkSchema({ ...check, files: { b: 'format: ipv4' } })
-      expect(report).toEqual({ problems: ['format: must match format "ipv4"'], missing: [] })
+      expect(report).toEqual({ problems: ['must match format "ipv4"'], missing: [] })
     } finally {
       await engine.close()
     }

@@ -45,7 +45,7 @@ describe('a replay under a debugger', () => {
     expect(await observed.evaluate('observed.value.target.name')).toBe('success')
 
     await seen.resume()
-    expect(await ended).toEqual({ exitCode: 0, lastLine: 'The replay has come to the end of the history.' })
+    expect(await ended).toEqual({ exitCode: 0, lastLine: 'The replay has reached the end of the history.' })
   })
 
   it('continues when the debugger disconnects, and reports how the run differs from its history', async () => {
@@ -63,7 +63,7 @@ describe('a replay under a debugger', () => {
     const { port } = server.address() as AddressInfo
     const { ended } = inspected('', 'installation-success.json', parseInspectAddress(String(port)))
     await expect(ended).rejects.toThrow(
-      `port ${port} of 127.0.0.1 cannot be opened; --inspect=0 takes one that is free`,
+      `--inspect: port ${port} of 127.0.0.1 cannot be opened; choose another port, or any free port with --inspect=0`,
     )
     server.close()
   })
@@ -80,9 +80,9 @@ describe('--inspect', () => {
   })
 
   it.each([
-    ['inst/shop', "--inspect has 'inst/shop', expected a port or HOST:PORT such as 127.0.0.1:9229"],
-    ['70000', "--inspect has '70000', expected a port or HOST:PORT such as 127.0.0.1:9229"],
-    ['0.0.0.0:9229', "--inspect has the host '0.0.0.0', expected one of 127.0.0.1, localhost, [::1], ::1"],
+    ['inst/shop', '--inspect: "inst/shop" is no address; expected a port or HOST:PORT such as 127.0.0.1:9229'],
+    ['70000', '--inspect: "70000" is no address; expected a port or HOST:PORT such as 127.0.0.1:9229'],
+    ['0.0.0.0:9229', '--inspect: host "0.0.0.0" is not this machine; expected one of 127.0.0.1, localhost, [::1], ::1'],
   ])('rejects %s', (given, message) => {
     expect(() => parseInspectAddress(given)).toThrow(message)
   })

@@ -100,6 +100,11 @@ export interface ForeignWrite {
   readonly fields: readonly string[]
 }
 
+/** A client other than Pawl. @param by undefined if Kubernetes no longer stores its write. */
+export function clientText(by: Pick<ForeignWrite, 'manager'> | undefined): string {
+  return by === undefined ? 'another client' : `field manager ${by.manager}`
+}
+
 /** Timestamps of managedFields are whole seconds. */
 const BEFORE_MS = 1000
 /** Maximum delay until the journal stored the event. */

@@ -21,6 +21,7 @@ interface ReplayFlags extends JournalFlags, TemporalAddressFlags {
   readonly controllers?: string
   readonly workflowBundle?: string
   readonly payloadKey?: string
+  readonly timeout: string
   readonly output: 'text' | 'wide' | 'json'
 }
 
@@ -60,6 +61,7 @@ export function replayCommand(): Command {
     )
     .option('--since <duration>', 'with --against: the jobs that started in this time before now, such as 7d')
     .option('-A, --all-namespaces', 'with --against: the jobs of all namespaces')
+    .option('--timeout <duration>', 'time limit of the replay of each run, such as 5m; not with --inspect', '60s')
     .option('-o, --output <format>', FORMATS.join(', '), parseOneOf(FORMATS), 'text')
     .option('--controllers <files>', 'modules of controllers in level mode, as the worker has them', joined)
     .option('--workflow-bundle <file>', 'a bundle of the workflows, as the worker has it')
@@ -70,24 +72,26 @@ export function replayCommand(): Command {
     .action(async (words: readonly string[], flags: ReplayFlags) => {
       refuseContradictions(words, flags)
       refuseBesideInspect(flags)
+      const { durationMs } = await import('./journal.ts')
+      const limitMs = durationMs('--timeout', flags.timeout)
       const config = readConfig()
       const payloadKeyPath = flags.payloadKey ?? config.payloadKeyPath
       const target = flags.file === undefined ? await findTemporal(flags, config, command) : undefined
       const { against, file } = flags
       if (against !== undefined) {
         const { runUpgradeGate } = await import('./replay/upgrade-gate.ts')
-        process.exitCode = await runUpgradeGate({ ...flags, against }, payloadKeyPath, target)
+        process.exitCode = await runUpgradeGate({ ...flags, against, limitMs }, payloadKeyPath, target)
         return
       }
-      const [{ fetchJob, readJob }, { showJob }] = await Promise.all([
+      const [{ fetchJob, readJob }, { showJob }, { nextQuery }] = await Promise.all([
         import('./replay/load.ts'),
         import('./replay/show-job.ts'),
+        import('./query/next-step.ts'),
       ])
       const job = file === undefined ? await fetchJob(words, flags, target) : await readJob(file)
       if (flags.inspect === undefined) {
-        const namespace = flags.namespace === undefined ? '' : ` -n ${flags.namespace}`
-        const next = file === undefined ? `pawl replay ${words.join(' ')}${namespace} --inspect` : undefined
-        await showJob(job, { ...flags, next }, payloadKeyPath)
+        const next = file === undefined ? `${nextQuery('replay', words, flags)} --inspect` : undefined
+        await showJob(job, { ...flags, next, limitMs }, payloadKeyPath)
       } else {
         const { inspectJob } = await import('./replay/inspect.ts')
         await inspectJob(job, { ...flags, inspect: flags.inspect }, payloadKeyPath)

@@ -115,7 +115,7 @@ async function expectPhase(tour: Tour, name: string, phase: string, earlierJob?:
   const tree = await follow(tour, name, (node) => node !== undefined && isFinished(node, earlierJob))
   const found = tree?.status.phase
   if (tree === undefined || found !== phase)
-    throw new Error(`installation ${name} ended as ${found ?? 'gone'}; expected ${phase}`)
+    throw new Error(`installation "${name}" ended as ${found ?? 'gone'}; expected ${phase}`)
   tour.results.push(`${name}: ${phase}${earlierJob === undefined ? '' : ' again'} after ${seconds(started)}`)
   return tree
 }
@@ -152,7 +152,7 @@ async function follow(
       return tree
     }
     if (Date.now() > deadline)
-      throw new Error(`installation ${name} did not finish in ${JOB_LIMIT_MS / 1000} s; see the worker's log`)
+      throw new Error(`installation "${name}" did not finish in ${JOB_LIMIT_MS / 1000} s; see the worker's log`)
     await sleep(POLL_MS)
   }
 }
@@ -165,7 +165,7 @@ function showErrors({ kind, name, status, children }: Node): void {
 
 function expectCycle(tree: Node, results: string[]): void {
   const messages = [tree, ...tree.children].map(({ status }) => status.lastError?.message ?? '')
-  const path = messages.map((message) => /\S+(?: -> \S+)+/.exec(message)?.[0]).find((found) => found !== undefined)
+  const path = messages.map((message) => /\S+(?: -> [^\s;]+)+/.exec(message)?.[0]).find((found) => found !== undefined)
   if (path === undefined)
     throw new Error(`no lastError of ${tree.name} holds a path such as a -> b -> a: ${messages.join(' | ')}`)
   process.stdout.write(`the cycle: ${path}\n`)

@@ -1,8 +1,8 @@
 // The rights of bridge and worker for controllers in level mode, from their declarations: target, queries, `writes`. Pure.
 //
 //   R1. Least privilege: the worker gets `get` for queries by name and `list` for others. Only the bridge gets `watch`.
-//   R2. A right applies to one namespace: that of the target, or one that a query or `writes` names. It applies to the cluster (`anywhere`) for cluster-scoped kinds
-//       and for namespaces that depend on an object. Namespaces from settings have their default.
+//   R2. A right applies to one namespace: that of the target, or one that a query or `writes` names. It applies to the cluster (`anywhere`) for cluster-scoped kinds,
+//       for the namespace `*`, and for namespaces that depend on an object. Namespaces from settings have their default.
 
 import {
   type AccessRule,
@@ -95,12 +95,12 @@ function eventRights({ target }: LevelController): readonly Right[] {
   return ENGINE_RULES.map((rule) => ({ process: 'worker', place, rule }))
 }
 
-/** @param template the namespace of a query or of `writes`. Empty: all namespaces. */
+/** @param template the namespace of a query or of `writes`. Empty or `*`: all namespaces. */
 function placeOf({ withoutNamespace }: LevelResource, template: string | undefined, settings?: JsonValue): Place {
   if (withoutNamespace === true) return 'anywhere'
   if (template === undefined || template === '${target.metadata.namespace}') return 'beside the target'
   const namespace = fillTemplate(template, { target: {}, settings })
-  return namespace === '' || namespace === undefined ? 'anywhere' : { namespace }
+  return namespace === '' || namespace === '*' || namespace === undefined ? 'anywhere' : { namespace }
 }
 
 function right(

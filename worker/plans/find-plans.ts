@@ -7,6 +7,7 @@ import {
   type JobModeController,
   type JobPlan,
   type Kind,
+  nearest,
   type LevelTarget,
   type Step,
 } from '../../workflows/kit/index.ts'
@@ -78,7 +79,7 @@ export function isShared({ kind }: PlannedKind, plans: readonly PlannedKind[]): 
 /**
  * The plan of the controller or the kind with this name.
  *
- * @throws UsageError with the known kinds when the name is unknown, with full names when it is ambiguous, and with the controllers when the kind has several.
+ * @throws UsageError with similar or all known kinds when the name is unknown, with full names when it is ambiguous, and with the controllers when the kind has several.
  */
 export function planNamed(plans: readonly PlannedKind[], name: string): PlannedKind {
   const named = plans.find(({ controller }) => controller === name)
@@ -95,10 +96,34 @@ export function planNamed(plans: readonly PlannedKind[], name: string): PlannedK
       `kind ${only.kind.kind}: found ${found.length} controllers; expected one of ${found.map(({ controller }) => controller).join(', ')}`,
     )
   if (only !== undefined) return only
+  const similar = similarPlans(plans, name).map((plan) => shownName(plan, plans))
+  if (similar.length > 0) throw new UsageError(`kind '${name}': found no plan; did you mean ${similar.join(' or ')}?`)
   const known = plans.map((plan) =>
     isShared(plan, plans) ? plan.controller : [plan.kind.kind, ...plan.kind.shortNames].join(' or '),
   )
   throw new UsageError(
     `kind '${name}': found no plan; expected one of ${known.join(', ')}; add your own controllers with --controllers FILE`,
   )
+}
+
+/** A shorter text is part of too many names. */
+const SHORTEST_PART = 3
+
+/** The plans whose kinds have a similar name, or a name that contains the text. */
+function similarPlans(plans: readonly PlannedKind[], text: string): readonly PlannedKind[] {
+  const near = nearest(
+    text,
+    plans.flatMap(({ kind }) => namesOf(kind)),
+  )
+  const part = text.toLowerCase()
+  return plans.filter(({ kind }) => {
+    const names = namesOf(kind)
+    return near === undefined
+      ? part.length >= SHORTEST_PART && names.some((name) => name.includes(part))
+      : names.includes(near)
+  })
+}
+
+function shownName(plan: PlannedKind, plans: readonly PlannedKind[]): string {
+  return isShared(plan, plans) ? plan.controller : plan.kind.kind
 }

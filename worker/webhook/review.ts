@@ -217,7 +217,8 @@ function refusal({ kind, name }: ReviewRequest, problems: readonly Problem[]): o
       name,
       causes: shown.map(({ field, found: match, expected }) => ({
         reason: 'FieldValueInvalid',
-        field: field.slice(0, MAX_FIELD_LENGTH),
+        // kubectl prints the field before the message. A problem without a field concerns the whole object.
+        field: field === '' ? (kind?.kind ?? 'object') : field.slice(0, MAX_FIELD_LENGTH),
         message: `Invalid value: found ${match}; expected ${expected}`,
       })),
     },

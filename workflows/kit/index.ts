@@ -30,7 +30,7 @@ export type { Outcome, Fault, FaultCondition } from './plan/outcome.ts'
 export { describe, toMermaid, toJson, phasesToMermaid, BEFORE_END } from './plan/describe.ts'
 export type { DrawnStep, DrawnPhases, PlanJson } from './plan/describe.ts'
 export { recordSteps, describeTrace, traceToMermaid } from './plan/trace.ts'
-export type { StepRecorder, TracedStep, StepMark } from './plan/trace.ts'
+export type { StepRecorder, TracedStep, StepMark, TraceTextOptions } from './plan/trace.ts'
 
 // # Kinds
 
@@ -323,7 +323,7 @@ export type { Partitions, HandledPartitions } from './run/partitions.ts'
 export { workflowIDOf, controllerInID } from './run/subject.ts'
 export { REPLAY_QUEUE } from './run/sinks.ts'
 export type { RunSinks, ReportedBug, ReplayEntry, ReplayCall, ReplayFailure, ReplaySinks } from './run/sinks.ts'
-export { bugCondition, bugPrefix, bugReportIn } from './run/bug-condition.ts'
+export { BUG_REMEDY, bugCondition, bugPrefix, bugReportIn, withoutBugRemedy } from './run/bug-condition.ts'
 
 // ## What the status of an object means, for the command line
 

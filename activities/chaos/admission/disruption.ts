@@ -81,7 +81,10 @@ async function stops(
 ): Promise<readonly Problem[]> {
   const names = [...new Set([namespace, config.injector.chaosNamespace])]
   const found = await Promise.all(names.map((name) => kube.get<Namespace>(`/api/v1/namespaces/${name}`, { signal })))
-  return stopProblems(found.flatMap((one) => (one === undefined ? [] : [namespaceView(one)])))
+  return stopProblems(
+    found.flatMap((one) => (one === undefined ? [] : [namespaceView(one)])),
+    namespace,
+  )
 }
 
 // A spec may name thousands of Services.

@@ -13,7 +13,7 @@ import { type Cluster, openCluster } from './cluster-client.ts'
 import { findContainer, type FoundContainer, readStandIns } from './containers.ts'
 import { dryExecutor, type Executor, type Machine, realExecutor } from './executor.ts'
 import type { PreRun } from './pre-run.ts'
-import { type LifecycleActions, runLifecycle } from './lifecycle.ts'
+import { type LifecycleActions, releasePod, runLifecycle } from './lifecycle.ts'
 import { type Log, textOf } from './log.ts'
 import { openSink } from './metrics-sink.ts'
 import { createInjection, type Injection, type Prepared } from './injection.ts'
@@ -55,26 +55,31 @@ export async function begin(injectorStart: InjectorStart): Promise<number> {
   const machine: Machine = { proc, run: runProgram, clock: systemClock, children, cluster }
   const undoLog = new UndoLog(settings.stateFolder)
   await rm(settings.readinessFile, { force: true })
+  /** Returns whether no change of an earlier injector remains. */
   const sweepOwn = async (keys: readonly string[]) => {
-    if (isDry(injectorStart)) return
+    if (isDry(injectorStart)) return true
     const isOwn = ({ owner, key }: UndoEntry) =>
       (settings.pod !== '' && owner.pod === settings.pod) || keys.includes(key)
     const { remaining } = await sweepNotes({ machine, undoLog, log }, isOwn)
     if (remaining.length > 0) log.error('changes of an earlier injector could not be undone', { left: remaining })
+    return remaining.length === 0
   }
   // Undoes the injections of an earlier injector of this pod, even if the target does not exist any more.
-  await sweepOwn([])
+  const isClean = await sweepOwn([])
   const target: Target = { requested: common.targetContainers, containers: [] }
+  const simulation = settings.isSimulated ? createSimulation(log) : undefined
+  const actions = actionsOf(injectorStart, { target, cluster, simulation })
   try {
     await findTarget(injectorStart, target)
   } catch (error) {
     log.error('the target does not exist', { error: textOf(error) })
+    // Nothing was injected. Without its finalizer the failed pod does not block the end of the Disruption.
+    if (isClean) await releasePod(actions, log)
+    await cluster?.close()
     return 1
   }
-  const simulation = settings.isSimulated ? createSimulation(log) : undefined
   const executor = simulation?.executor ?? (common.dryRun ? dryExecutor(log) : realExecutor(machine))
   const preRun = preRunOf(injectorStart, cluster)
-  const actions = actionsOf(injectorStart, { target, cluster, simulation })
   const injections = injectionsOf(injectorStart, { target, executor, preRun, undoLog, simulation })
   await sweepOwn(injections.map(({ key }) => key))
   const sink = await openSink({ sink: common.metricsSink, kind: spec.kind, statsd: settings.statsd, log })

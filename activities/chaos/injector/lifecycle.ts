@@ -45,7 +45,7 @@ export interface LifecycleActions {
   readonly releaseTarget: (until: AbortSignal) => Promise<void>
   /** Resolves after a restart of the target's containers; never without a target to watch. */
   readonly targetRestart: (until: AbortSignal) => Promise<void>
-  /** Called after a complete clean-up. */
+  /** Called after a complete clean-up, or when nothing was injected. */
   readonly removeFinalizer: () => Promise<void>
 }
 
@@ -75,10 +75,15 @@ export async function runLifecycle(life: Lifecycle): Promise<0 | 1> {
   life.end.removeEventListener('abort', onSignal)
   end('end')
   if (!(await cleanAll(life))) return 1
-  await life.actions.removeFinalizer().catch((error: unknown) => {
-    life.log.error('the finalizer of this pod could not be removed', { error: textOf(error) })
-  })
+  await releasePod(life.actions, life.log)
   return code
+}
+
+/** Removes the finalizer of the injector's pod, because nothing is left to undo. A failure is only logged. */
+export async function releasePod(actions: Pick<LifecycleActions, 'removeFinalizer'>, log: Log): Promise<void> {
+  await actions.removeFinalizer().catch((error: unknown) => {
+    log.error('the finalizer of this pod could not be removed', { error: textOf(error) })
+  })
 }
 
 async function endAt(deadline: Deadline, over: AbortController): Promise<void> {

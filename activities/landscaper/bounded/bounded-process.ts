@@ -6,6 +6,7 @@
 //       in progress.
 
 import { fork } from 'node:child_process'
+import type { Socket } from 'node:net'
 import { extname, dirname, join, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createBoundedThread, wallClock, HEAP_LIMIT_MIB, type BoundedThread } from './bounded-thread.ts'
@@ -40,25 +41,35 @@ export function startProcess(file: URL, packages: readonly string[]): BoundedThr
       cwd: '/',
       env: {},
       execArgv: [...FLAGS, ...modulePaths(path, MODULES, packages).map((each) => `--allow-fs-read=${each}`)],
-      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
       serialization: 'json',
     })
-    let hasExited = false
+    const stderr = child.stderr as Socket | null
+    let [hasExited, isReady, output] = [false, false, '']
+    stderr?.setEncoding('utf8').on('data', (text: string) => {
+      // Later output may contain text of a tenant.
+      if (!isReady) output = `${output}${text}`.slice(0, MAX_OUTPUT)
+    })
     const exited = new Promise<void>((resolve) => {
-      child.once('exit', (code, signal) => {
+      // The event `exit` may precede the last output.
+      child.once('close', (code, signal) => {
         hasExited = true
-        end(signal === 'SIGABRT' || code === ABORTED_EXIT_CODE ? 'memory' : 'crash')
+        const isOutOfMemory = signal === 'SIGABRT' || code === ABORTED_EXIT_CODE
+        end(isOutOfMemory ? 'memory' : 'crash', describeExit({ code, signal, output: isReady ? '' : output }))
         resolve()
       })
-      child.on('error', () => {
-        // A child with a pid emits `error` for a message that was not sent; its `exit` event follows.
+      child.on('error', (error) => {
+        // A child with a pid emits `error` for a message that was not sent; its `close` event follows.
         if (child.pid !== undefined) return
         hasExited = true
-        end('crash')
+        end('crash', `did not start: ${error.message}`)
         resolve()
       })
     })
-    child.on('message', message)
+    child.on('message', (reply) => {
+      isReady = true
+      message(reply)
+    })
     return {
       post: (text, timeoutMs) => {
         // After the exit no other event would settle the request.
@@ -70,20 +81,45 @@ export function startProcess(file: URL, packages: readonly string[]): BoundedThr
       ref: () => {
         child.ref()
         child.channel?.ref()
+        stderr?.ref()
       },
       unref: () => {
         child.unref()
         child.channel?.unref()
+        stderr?.unref()
       },
       stop: async () => {
         if (hasExited) return
         child.ref()
+        stderr?.ref()
         child.kill('SIGKILL')
         await exited
       },
     }
   })
 }
+
+interface ProcessExit {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  /** The standard error of a process that exited before it was ready; otherwise empty. */
+  readonly output: string
+}
+
+/** Returns the rest of a sentence about the process: how it exited, its error, and the action of the operator. */
+export function describeExit({ code, signal, output }: ProcessExit): string {
+  if (signal !== null)
+    return `was ended by signal ${signal}; if the system killed it for lack of memory, give the worker more memory`
+  const exit = `exited with code ${code ?? 'unknown'}`
+  const error = /^\w*Error\b.*$/m.exec(output)?.[0]
+  const path = /^ *resource: '(.*)'/m.exec(output)?.[1]
+  if (path !== undefined)
+    return `${exit}: it may not read "${path}", because npm did not install this file into a folder "node_modules" above Pawl's code; replace links to other folders by "npm ci"`
+  return `${exit}${error === undefined ? '' : `: ${error}`}; the worker tries again`
+}
+
+/** Characters of the standard error that are kept; the error of a module that was not loaded is among the first. */
+const MAX_OUTPUT = 4000
 
 /** The exit code of an aborted process on systems without signals. */
 const ABORTED_EXIT_CODE = 134

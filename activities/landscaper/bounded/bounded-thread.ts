@@ -24,11 +24,14 @@ export type ThreadEnd = 'timeout' | 'memory' | 'crash'
 /** The thread ended before it answered. */
 export class ThreadEnded extends Error {
   readonly reason: ThreadEnd
+  /** Of a crash: the rest of a sentence about the thread or process, e.g. `exited with code 1`. It contains no text of a tenant. */
+  readonly detail: string
 
-  constructor(reason: ThreadEnd) {
-    super(`bounded work: ended by ${reason}`)
+  constructor(reason: ThreadEnd, detail = 'ended without an answer; the worker tries again') {
+    super(`bounded work: ended by ${reason}: ${detail}`)
     this.name = 'ThreadEnded'
     this.reason = reason
+    this.detail = detail
   }
 }
 
@@ -57,7 +60,7 @@ export interface WorkerHandle {
 /** Called by the worker with its replies and its end. */
 export interface WorkerCallbacks {
   readonly message: (reply: unknown) => void
-  readonly end: (reason: ThreadEnd) => void
+  readonly end: (reason: ThreadEnd, detail?: string) => void
 }
 
 type PendingReply = { resolve: (reply: unknown) => void; reject: (error: unknown) => void }
@@ -108,7 +111,7 @@ export function createBoundedThread(start: (arrivals: WorkerCallbacks) => Worker
   // The callbacks are never called before this function returns.
   const site = start({
     message: (reply) => settle(({ resolve }) => resolve(reply)),
-    end: (reason) => settle(({ reject }) => reject(new ThreadEnded(reason))),
+    end: (reason, detail) => settle(({ reject }) => reject(new ThreadEnded(reason, detail))),
   })
 
   let isSlow = false
@@ -150,6 +153,7 @@ interface Limit {
 
 async function withinTime(reply: Promise<unknown>, { time, timeoutMs, usualOver }: Limit): Promise<unknown> {
   const over = new AbortController()
+  const maxMs = Math.max(MAX_WALL_CLOCK_MS, 2 * timeoutMs)
   void whenCpuTimeUsed(time, SLOW_AFTER_MS, over.signal).then(usualOver, ignore)
   try {
     return await Promise.race([
@@ -159,8 +163,8 @@ async function withinTime(reply: Promise<unknown>, { time, timeoutMs, usualOver 
         () => throwThreadEnded('timeout'),
         () => reply,
       ),
-      whenCpuTimeUsed(wallClock, Math.max(MAX_WALL_CLOCK_MS, 2 * timeoutMs), over.signal).then(() =>
-        throwThreadEnded('crash'),
+      whenCpuTimeUsed(wallClock, maxMs, over.signal).then(() =>
+        throwThreadEnded('crash', `did not answer within ${maxMs / 1000} s; give the worker more CPU`),
       ),
     ])
   } finally {
@@ -180,8 +184,8 @@ export function wallClock(): Promise<number> {
   return Promise.resolve(performance.now())
 }
 
-function throwThreadEnded(reason: ThreadEnd): never {
-  throw new ThreadEnded(reason)
+function throwThreadEnded(reason: ThreadEnd, detail?: string): never {
+  throw new ThreadEnded(reason, detail)
 }
 
 function ignore(): void {

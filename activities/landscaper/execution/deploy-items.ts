@@ -90,7 +90,7 @@ async function apply(
   { by, subject, jobID, generation, only, known = {} }: ApplyInput,
 ): Promise<BatchResult> {
   const { subject: execution, children: existing } = await readExecution(deps, { by, subject }, 0)
-  const name = `execution ${subject.namespace}/${subject.name}`
+  const name = `execution "${subject.namespace}/${subject.name}"`
   if (execution === undefined) throw finalFailure('NotFound', `${name} is gone`)
   if (execution.metadata.generation !== generation) {
     const found = execution.metadata.generation

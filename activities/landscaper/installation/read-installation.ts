@@ -20,7 +20,7 @@ export async function readInstallation(
   { by, subject, generation }: ObservedInstallation,
 ): Promise<Installation> {
   const installation = await readSubject(deps, installationKind, subject, by)
-  const name = `installation ${subject.namespace}/${subject.name}`
+  const name = `installation "${subject.namespace}/${subject.name}"`
   if (installation === undefined) throw finalFailure('NotFound', `${name} is gone`)
   if (installation.metadata.generation !== generation) {
     throw finalFailure(

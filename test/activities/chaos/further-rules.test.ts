@@ -11,7 +11,14 @@ import { disruptionKind } from '../../../workflows/chaos/disruption/kind.ts'
 import { disruptionRolloutKind } from '../../../workflows/chaos/disruption-rollout/kind.ts'
 import { disruptionCronKind } from '../../../workflows/chaos/disruption-cron/kind.ts'
 import { TOLERANCE_MUTATION } from '../../../workflows/chaos/disruption-cron/rules/cron.ts'
-import type { AdmissionRequest, AsyncRules, Kind, ObjectReader, Problem } from '../../../workflows/kit/index.ts'
+import {
+  type AdmissionRequest,
+  type AsyncRules,
+  type Kind,
+  type ObjectReader,
+  type Problem,
+  problemText,
+} from '../../../workflows/kit/index.ts'
 import { configFile } from '../../support/chaos/config-file.ts'
 import { specWith, DROP } from '../../workflows/chaos/disruption/spec-cases.ts'
 
@@ -158,8 +165,14 @@ describe('the creation of a Disruption', () => {
     there['/api/v1/namespaces/chaos-engineering'] = {
       metadata: { name: 'chaos-engineering', annotations: { [STOP]: 'true' } },
     }
-    const found = (name: string) => ` an emergency stop of namespace ${name} (annotation ${STOP})`
-    expect(await told(HOSTS)).toEqual([`${found('shop')}: too many alerts`, found('chaos-engineering')])
+    const object = { metadata: { name: 'game', namespace: 'shop' }, spec: specWith(HOSTS) }
+    const problems = await rulesBy().validate({ ...REQUEST, kind: disruptionKind, object })
+    const stop = (name: string) =>
+      `metadata.namespace: found an emergency stop (annotation ${STOP} of namespace "${name}")`
+    expect(problems.map(problemText)).toEqual([
+      `${stop('shop')}: too many alerts; expected no emergency stop; lift it with pawl chaos resume -n shop`,
+      `${stop('chaos-engineering')}; expected no emergency stop; lift it with pawl chaos resume --all`,
+    ])
   })
 
   const ports = [

@@ -48,6 +48,23 @@ describe('a dry-run client', () => {
     expect(sent.at(-1)?.options.body).toMatchObject({ dryRun: ['All'], preconditions: { uid: 'uid-a' } })
   })
 
+  it('does not send writes in a Namespace that exists only in the preview', async () => {
+    const { sent, room } = server()
+    await room.client.request('POST', '/api/v1/namespaces', { body: { kind: 'Namespace', metadata: { name: 'new' } } })
+    const path = '/api/v1/namespaces/new/items'
+    const [created, applied] = ['b', 'c'].map((name) => ({ kind: 'Item', metadata: { name } }))
+    expect(await room.client.request('POST', path, { body: created })).toMatchObject({
+      metadata: { name: 'b', namespace: 'new', uid: expect.any(String) as string },
+    })
+    const apply = { body: applied, contentType: 'application/apply-patch+yaml' as const }
+    await room.client.request('PATCH', `${path}/c`, apply)
+    await room.client.request('PATCH', `${path}/c`, { body: { size: 1 } })
+    expect(await room.client.request('GET', `${path}/c`)).toMatchObject({ size: 1 })
+    expect(sent.map(({ path }) => path)).toEqual(['/api/v1/namespaces'])
+    expect(room.unvalidated()).toEqual(['new'])
+    expect(room.writes().map(({ after }) => after?.metadata.name)).toEqual(['new', 'b', 'c'])
+  })
+
   it('shows the results of writes to later reads', async () => {
     const { room } = server()
     await room.client.request('POST', ITEMS, { body: item('b') })

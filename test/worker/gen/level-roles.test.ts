@@ -113,6 +113,22 @@ describe('the roles of a controller', () => {
     })
   })
 
+  it('are ClusterRoles for the kinds of a query in all namespaces, and Roles for all other rights', () => {
+    const queries = { marked: { kind: 'v1/ConfigMap', many: true as const, namespace: '*', owned: 'label' as const } }
+    const writes = [{ kind: 'v1/ConfigMap', namespaces: ['x'] }]
+    expect(rolesOf({ queries, writes }, { namespaces: ['a'] })).toEqual({
+      'ClusterRole pawl-bridge-shop': [`configmaps: ${WATCH}`],
+      'Role a/pawl-bridge-shop': [`shops.example.com: ${WATCH}`, `configmaps: ${WATCH}`],
+      'Role x/pawl-bridge-shop': [`configmaps: ${WATCH}`],
+      'ClusterRole pawl-worker-shop': ['configmaps: list'],
+      'Role a/pawl-worker-shop': [
+        ...['shops.example.com: get', 'shops/status.example.com: patch', 'shops/finalizers.example.com: update'],
+        ...['configmaps: get create patch delete', ...EVENTS],
+      ],
+      'Role x/pawl-worker-shop': ['configmaps: get create patch delete'],
+    })
+  })
+
   it('are ClusterRoles for cluster-scoped objects, whose Events are in the namespace `default`', () => {
     const roles = rolesOf({ target: { ...target, withoutNamespace: true } }, { namespaces: ['a'] })
     expect(Object.keys(roles)).toEqual([

@@ -20,7 +20,29 @@ describe('the plan of a kind', () => {
     },
   )
 
-  it.each(['dataobject', 'exe', ''])('is not found by the name %j, and the error lists the known kinds', (name) => {
+  it('is found by each name that `pawl plan list` has', () => {
+    const rows = listPlans(plans).trimEnd().split('\n')
+    const names = rows.flatMap((row) =>
+      row
+        .split(/ {3,}/)
+        .slice(0, 2)
+        .flatMap((cell) => cell.split(', ')),
+    )
+    expect(names).toContain('dicron')
+    for (const name of names) expect(drawPlan(planNamed(plans, name), 'text', plans)).toMatch(/^\w+ \(/)
+  })
+
+  it.each([
+    ['cron', 'DisruptionCron'],
+    ['rollout', 'DisruptionRollout'],
+    ['disrupt', 'Disruption or DisruptionCron or DisruptionRollout'],
+    ['exe', 'Execution'],
+    ['instalation', 'Installation'],
+  ])('is not found by a part of its name or a misspelled name, such as %s; the error names %s', (name, meant) => {
+    expect(() => planNamed(plans, name)).toThrow(`kind '${name}': found no plan; did you mean ${meant}?`)
+  })
+
+  it.each(['dataobject', 'ex', ''])('is not found by the name %j, and the error lists the known kinds', (name) => {
     expect(() => planNamed(plans, name)).toThrow(
       `kind '${name}': found no plan; expected one of DeployItem or di, Disruption or dis, DisruptionCron or dicron, DisruptionRollout or diroll, Execution or exec, Installation or inst, Namespace, Target or tgt or tg, TargetSync or tgs; add your own controllers with --controllers FILE`,
     )

@@ -134,9 +134,13 @@ describe('the flag --controllers', () => {
     const broken = await write('broken.ts', 'throw new Error("no luck")')
     await expect(loadRegistry([broken])).rejects.toThrow(`--controllers ${broken}: cannot load the module: no luck`)
     const empty = await write('empty.ts', 'export const other = 1')
-    await expect(loadRegistry([empty])).rejects.toThrow('exports nothing as `controllers`; expected a list')
+    await expect(loadRegistry([empty])).rejects.toThrow(
+      `--controllers ${empty}: \`controllers\`: found nothing; export a list of values of defineLevel`,
+    )
     const wrong = await write('wrong.ts', 'export const controllers = [{ name: "x" }]')
-    await expect(loadRegistry([wrong])).rejects.toThrow('exports something else as `controllers`')
+    await expect(loadRegistry([wrong])).rejects.toThrow(
+      '`controllers`: found something else; export a list of values of defineLevel',
+    )
   })
 })
 

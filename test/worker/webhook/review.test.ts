@@ -62,6 +62,16 @@ describe('a review', () => {
     })
   })
 
+  it('names the kind where a problem has no field, because kubectl prints the field before each message', async () => {
+    const problem = { field: '', found: 'a new Target', expected: 'only deletions' }
+    const { status } = (await review({ object: GOOD }, () => Promise.resolve({ problems: [problem], warnings: [] })))
+      .response
+    expect(status).toMatchObject({
+      message: 'found a new Target; expected only deletions',
+      details: { causes: [{ field: 'Target', message: 'Invalid value: found a new Target; expected only deletions' }] },
+    })
+  })
+
   it('with many problems reports the first ones and that there are more', async () => {
     const kind = { group: 'landscaper.gardener.cloud', version: 'v1alpha1', kind: 'Execution' }
     const config = { apiVersion: 'v1', kind: 'X' }

@@ -4,14 +4,17 @@
 //       base64.
 //   D2. Fields that the API server maintains are ignored.
 
-import { writeJson, isFields } from '../../../workflows/kit/index.ts'
+import { readJson, writeJson, isFields } from '../../../workflows/kit/index.ts'
 import type { KubeObject } from '../../../activities/kube/client.ts'
+import { decodedText, differenceOf } from './text-difference.ts'
 
 export interface Change {
   readonly field: string
   /** As JSON; undefined if the field is absent. */
   readonly before: string | undefined
   readonly after: string | undefined
+  /** The changed lines of a text with several lines, decoded from base64; absent for other values. */
+  readonly lines?: readonly string[]
 }
 
 export interface DisplayRules {
@@ -47,9 +50,24 @@ export function changesOf(
     if (oldValue === newValue || ignored.some((one) => isWithin(field, one))) return []
     const isHidden = hidden.some((one) => isWithin(field, one)) || isInSecret(field, before, after)
     const display = (text: string) => (isHidden ? HIDDEN : truncated(maskSecrets(text, rules)))
+    const lines = isHidden ? undefined : linesOf(oldValue, newValue, rules)
     const [shownBefore, shownAfter] = [oldValue, newValue].map((text) => (text === undefined ? text : display(text)))
-    return [{ field, before: shownBefore, after: shownAfter }]
+    return [{ field, before: shownBefore, after: shownAfter, ...(lines !== undefined && { lines }) }]
   })
+}
+
+/** The difference of two texts, at least one of which has several lines. @param before as JSON. @param after as JSON. */
+function linesOf(
+  before: string | undefined,
+  after: string | undefined,
+  rules: DisplayRules,
+): readonly string[] | undefined {
+  const [old, now] = [before, after].map((json) => {
+    const value: unknown = json === undefined ? undefined : readJson(json)
+    return typeof value === 'string' ? maskSecrets(decodedText(value), rules) : undefined
+  })
+  if (old === undefined || now === undefined || !(old.includes('\n') || now.includes('\n'))) return undefined
+  return differenceOf(old, now)
 }
 
 function isWithin(field: string, path: string): boolean {

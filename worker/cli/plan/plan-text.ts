@@ -3,7 +3,7 @@
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import type { DryWrite } from '../../../activities/kube/dry-run.ts'
 import { type DryRunJob, groupKindOf } from '../../../workflows/kit/index.ts'
-import { formatDuration, type Paint, singleLine } from '../query/format.ts'
+import { formatDuration, type Paint, keepIndentation, singleLine } from '../query/format.ts'
 import { type Change, changesOf, maskSecrets, type DisplayRules } from './object-changes.ts'
 import type { Preview } from './preview.ts'
 
@@ -48,6 +48,8 @@ interface Plan {
   }[]
   readonly writes: readonly PlannedWrite[]
   readonly jobs: readonly PlannedJob[]
+  /** New Namespaces: the API server did not validate the objects in them. */
+  readonly unvalidated: readonly string[]
   /** Problems of items that belong to no job of the plan. */
   readonly problems: readonly { readonly item: string; readonly problem: string }[]
 }
@@ -105,6 +107,7 @@ export function createPlan(preview: Preview, secrets: readonly string[], expecte
     ),
     writes: [...own, ...onTargets],
     jobs,
+    unvalidated: preview.unvalidated,
     problems: preview.works.flatMap(({ namespace, name, problem }) =>
       problem === undefined || inJobs.has(`${namespace}/${name}`) ? [] : [{ item: name, problem: text(problem) }],
     ),
@@ -145,6 +148,8 @@ const SIGN: Readonly<Record<State | 'orphaned', readonly [string, Parameters<Pai
   deleted: ['-', 'red'],
   orphaned: ['-', 'red'],
 }
+/** By the sign of a line in a difference. */
+const COLOURS: Readonly<Record<string, Parameters<Paint>[0]>> = { '-': 'red', '+': 'green' }
 const MOST_FIELDS = 30
 const MOST_OBJECTS = 200
 
@@ -168,6 +173,9 @@ export function planText(plan: Plan, { paint, hasJournal, files }: PlanTextOptio
     changed.length > MOST_OBJECTS
       ? [`and ${changed.length - MOST_OBJECTS} more objects; -o json shows all of them`]
       : []
+  const unvalidated = plan.unvalidated.map((namespace) =>
+    paint('dim', `Namespace ${namespace} does not exist yet: the API server did not validate the objects in it.`),
+  )
   const times =
     hasJournal || plan.jobs.length === 0
       ? []
@@ -176,7 +184,13 @@ export function planText(plan: Plan, { paint, hasJournal, files }: PlanTextOptio
     exitCodeOf(plan) !== 3 || files.includes('-')
       ? []
       : [`next: kubectl apply --server-side --force-conflicts -f ${files.join(',')}`]
-  const blocks = [[answerText(plan, paint)], [...refused, ...problems], jobs, [...writes, ...more], [...times, ...next]]
+  const blocks = [
+    [answerText(plan, paint)],
+    [...refused, ...problems],
+    jobs,
+    [...writes, ...more],
+    [...unvalidated, ...times, ...next],
+  ]
   return `${blocks
     .filter((lines) => lines.length > 0)
     .map((lines) => lines.join('\n'))
@@ -227,6 +241,10 @@ function jobText(job: PlannedJob, paint: Paint, indent: string): readonly string
   return [head, ...items, ...job.jobs.flatMap((one) => jobText(one, paint, `${indent}  `))]
 }
 
+function differenceLine(line: string, paint: Paint): string {
+  return paint(COLOURS[line[0] ?? ''] ?? 'dim', `      ${line.slice(0, 1)}${keepIndentation(line.slice(1))}`)
+}
+
 function writeText(
   { state, kind, namespace, name, target, item, changes }: PlannedWrite,
   paint: Paint,
@@ -237,10 +255,14 @@ function writeText(
   if (state === 'deleted') return [head]
   const lines = changes
     .slice(0, MOST_FIELDS)
-    .flatMap(({ field, before, after }) => [
-      ...(before === undefined ? [] : [paint('red', `    - ${singleLine(field)}: ${singleLine(before)}`)]),
-      ...(after === undefined ? [] : [paint('green', `    + ${singleLine(field)}: ${singleLine(after)}`)]),
-    ])
+    .flatMap(({ field, before, after, lines }) =>
+      lines !== undefined
+        ? [`    ~ ${singleLine(field)}:`, ...lines.map((line) => differenceLine(line, paint))]
+        : [
+            ...(before === undefined ? [] : [paint('red', `    - ${singleLine(field)}: ${singleLine(before)}`)]),
+            ...(after === undefined ? [] : [paint('green', `    + ${singleLine(field)}: ${singleLine(after)}`)]),
+          ],
+    )
   const more = changes.length > MOST_FIELDS ? [`    and ${changes.length - MOST_FIELDS} more fields`] : []
   return [head, ...lines, ...more]
 }

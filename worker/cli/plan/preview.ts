@@ -50,6 +50,8 @@ export interface Preview {
   readonly works: readonly (ItemPreview & { readonly namespace: string })[]
   /** Secrets that were read, and Secrets in the documents. */
   readonly secrets: readonly KubeObject[]
+  /** Namespaces that the documents create: the API server did not validate the objects in them. */
+  readonly unvalidated: readonly string[]
   readonly incidental: readonly string[]
   readonly concealed: Readonly<Record<string, readonly string[]>>
 }
@@ -105,6 +107,7 @@ export async function previewDocuments(
       jobs,
       works: itemPreviews,
       secrets,
+      unvalidated: dryRunClient.unvalidated(),
       incidental: displayRules.flatMap(({ incidental }) => incidental),
       concealed: Object.assign({}, ...displayRules.map(({ concealed }) => concealed)) as Preview['concealed'],
     }

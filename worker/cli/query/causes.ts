@@ -75,7 +75,7 @@ export function versionsIn(events: readonly EventRecord[]): readonly EventRecord
 
 /**
  * The event that triggered a job. A hosted job is triggered by the event that assigned its job ID. A root assigns its
- * own ID, so the last foreign event before that triggered it.
+ * own ID, so the last event before that by another client or another object's run triggered it: a write of the object's previous job starts no job.
  */
 export function triggerOf(versions: readonly EventRecord[], job: JobRecord | undefined): EventRecord | undefined {
   if (job === undefined) return versions.at(-1)
@@ -84,5 +84,11 @@ export function triggerOf(versions: readonly EventRecord[], job: JobRecord | und
   if (handed !== -1 && !isOwn) return versions[handed]
   const earlier =
     handed === -1 ? versions.filter(({ at: current }) => current <= job.startedAt) : versions.slice(0, handed)
-  return earlier.findLast(({ writer, outcome }) => writer !== job.workflowID && outcome === 'wake')
+  return earlier.findLast(({ writer, outcome }) => !isRunOfSameObject(writer, job) && outcome === 'wake')
+}
+
+/** The workflow ID of a job is that of its object, followed by the job ID. */
+function isRunOfSameObject(writer: string | null, { workflowID, jobID }: JobRecord): boolean {
+  if (writer === null || writer === workflowID) return writer !== null
+  return jobID !== '' && workflowID.endsWith(`/${jobID}`) && writer.startsWith(workflowID.slice(0, -jobID.length))
 }

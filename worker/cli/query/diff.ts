@@ -3,7 +3,6 @@
 import type { Command } from 'commander'
 
 import type { JobRecord, ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
-import { suggestedCommand } from '../suggestion.ts'
 import { groupKindOf, isSameGroupKind, writeJson } from '../../../workflows/kit/index.ts'
 import { readConfig } from '../../server/config.ts'
 import { builtInRegistry } from '../../server/registry.ts'
@@ -17,6 +16,7 @@ import { findChangedInputs, type FoundInput, withValues } from './job-inputs.ts'
 import { type VersionChange, versionChanges } from './versions.ts'
 import { diffData, diffOf, type JobSide, diffText } from './job-diff.ts'
 import { readJobTree } from './job-tree.ts'
+import { nextQuery } from './next-step.ts'
 import { objectCommand } from './object-command.ts'
 import type { JournalFlags, JournalSession } from './open-journal.ts'
 import { nameOf } from './format.ts'
@@ -60,9 +60,7 @@ async function diff(
   })
   const { output } = flags
   if (output === 'json') return `${writeJson(diffData(found), 2)}\n`
-  const next = suggestedCommand(
-    `replay ${object.join(object.length === 2 ? '/' : ' ')} ${after.job.jobID}${flags.namespace === undefined ? '' : ` -n ${flags.namespace}`}`,
-  )
+  const next = nextQuery('replay', [...object, after.job.jobID], flags)
   return diffText(found, { paint: journal.paint, isWide: output === 'wide', now: new Date(), next })
 }
 

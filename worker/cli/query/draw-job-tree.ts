@@ -5,7 +5,7 @@ import type { JobRecord } from '../../../activities/journal/read/object-queries.
 import { path, textAt } from '../../../workflows/kit/index.ts'
 import { deletionOrder } from './deletion-order.ts'
 import { isDeletionWaiting } from './edits-during-job.ts'
-import { isLevelKind } from './explain-status.ts'
+import { isInLevelMode } from './explain-status.ts'
 import type { LiveStatus } from '../live-status.ts'
 import { unhandledType } from './root-cause.ts'
 import { hasFailed, isOpen, type JobNode, phaseOf } from './job-tree.ts'
@@ -160,7 +160,7 @@ function noteOf(node: JobNode, paint: Paint, statuses: DrawOptions['statuses'] =
 
 function awaitedText(node: JobNode): string {
   const [first, ...rest] = node.awaited
-  if (first === undefined || !isOpen(node) || isLevelKind(node.object)) return ''
+  if (first === undefined || !isOpen(node) || isInLevelMode(node)) return ''
   return `waits for ${nameOf(first)}${rest.length === 0 ? '' : ` and ${rest.length} more`}`
 }
 
@@ -172,11 +172,15 @@ export function statusText({ summary = '', pods: [pod] = [] }: Partial<LiveStatu
 /** For output that is not a terminal: one line for each object that is new or whose phase changed. */
 export function changedLines(before: JobNode | undefined, after: JobNode, now: Date): readonly string[] {
   const old = new Map(before === undefined ? [] : nodesOf(before).map((node) => [node.object.uid, phaseOf(node)]))
-  return nodesOf(after)
-    .filter((node) => old.get(node.object.uid) !== phaseOf(node))
-    .map((node) =>
-      `${formatTime(now, now)}  ${singleLine(nameOf(node.object))}  ${phaseOf(node)}  ${noteOf(node, (_colour, text) => text)}`.trimEnd(),
-    )
+  return (
+    nodesOf(after)
+      .filter((node) => old.get(node.object.uid) !== phaseOf(node))
+      // Items that the job has not reached yet.
+      .filter((node) => node.isFromEarlierJob !== true || old.has(node.object.uid))
+      .map((node) =>
+        `${formatTime(now, now)}  ${singleLine(nameOf(node.object))}  ${phaseOf(node)}  ${noteOf(node, (_colour, text) => text)}`.trimEnd(),
+      )
+  )
 }
 
 export function nodesOf(node: JobNode): readonly JobNode[] {

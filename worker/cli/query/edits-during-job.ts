@@ -32,8 +32,13 @@ function hasAnnotations(projection: Projection, wanted: Readonly<Record<string, 
   return entries.length > 0 && entries.every(([key, value]) => textAt(projection, annotation(key)) === value)
 }
 
-function isReconcilePending({ object, job }: SubjectWithJob): boolean {
-  return job?.outcome === null && hasAnnotations(object.projection, steeringOf(object)?.reconcile)
+/** True if a user has requested a job that has not started. */
+export function isJobRequested({ object }: Pick<SubjectWithJob, 'object'>): boolean {
+  return !object.deleted && hasAnnotations(object.projection, steeringOf(object)?.reconcile)
+}
+
+function isReconcilePending(subject: SubjectWithJob): boolean {
+  return subject.job?.outcome === null && isJobRequested(subject)
 }
 
 /** True if an interrupt of the running job lets the user's edit or deletion start. */

@@ -33,6 +33,16 @@ export function isLevelKind(kind: GroupKind): boolean {
   return CONTROLLERS.get(groupKindText(kind))?.mode === 'level'
 }
 
+/**
+ * True for an object whose controller is in level mode: of a built-in kind, or with a run without a job. The registry of
+ * a command does not have the controllers of users.
+ */
+export function isInLevelMode({ object, job }: { readonly object: GroupKind; readonly job: RunOfObject }): boolean {
+  return isLevelKind(object) || job?.jobID === ''
+}
+
+type RunOfObject = { readonly jobID: string } | undefined
+
 /** The names of the partitions that workers can handle, such as types of items; undefined for kinds without partitions. */
 export function partitionsOf(kind: GroupKind) {
   return CONTROLLERS.get(groupKindText(kind))?.partitions

@@ -15,7 +15,7 @@ const ENDED_WELL: ReadonlySet<string> = new Set(['Succeeded', 'Deleted'])
 const ENDED_BADLY: ReadonlySet<string> = new Set(['Failed', 'DeleteFailed', 'lost'])
 
 export function colourOf(phase: string): Colour {
-  if (ENDED_WELL.has(phase)) return 'green'
+  if (ENDED_WELL.has(phase) || phase === READY) return 'green'
   return ENDED_BADLY.has(phase) ? 'red' : 'yellow'
 }
 
@@ -27,8 +27,10 @@ export function isGood(phase: string | undefined): boolean {
   return phase !== undefined && ENDED_WELL.has(phase)
 }
 
+const LONGEST_TEXT = 1000
+
 /** The text on one line, without control characters that a terminal would interpret. */
-export function singleLine(text: string, most = 1000): string {
+export function singleLine(text: string, most = LONGEST_TEXT): string {
   const line = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g, ' ').trim()
   return line.length > most ? `${line.slice(0, most)}...` : line
 }
@@ -93,6 +95,35 @@ export function phaseIn(projection: Projection): string | undefined {
   return textAt(projection, PHASE)
 }
 
+const READY = 'Ready'
+
+interface ReadyCondition {
+  readonly status?: unknown
+  readonly reason?: unknown
+  readonly message?: unknown
+}
+
+/** The condition `Ready`; undefined if the object or the journal's projection of its kind has none. */
+function readyIn(projection: Projection): ReadyCondition | undefined {
+  const conditions = valueAt(projection, path('status.conditions'))
+  if (!Array.isArray(conditions)) return undefined
+  return (conditions as readonly ({ readonly type?: unknown } | null)[]).find((one) => one?.type === READY) as
+    ReadyCondition | undefined
+}
+
+/** `Ready`, or `NotReady` if the condition is not True; undefined without the condition. */
+export function readinessIn(projection: Projection): string | undefined {
+  const ready = readyIn(projection)
+  return ready && (ready.status === 'True' ? READY : 'NotReady')
+}
+
+/** The reason and the message of a condition `Ready` that is not True; otherwise empty. */
+export function notReadyText(projection: Projection): string {
+  const { status = 'True', reason, message } = readyIn(projection) ?? {}
+  const texts = [reason, message].filter((text): text is string => typeof text === 'string' && text !== '')
+  return status === 'True' ? '' : texts.join(': ')
+}
+
 export function jobIDIn(projection: Projection): string | undefined {
   return textAt(projection, JOB_ID)
 }
@@ -115,13 +146,20 @@ export function deletionIn(projection: Projection): Deletion | undefined {
   return { since, finalizers }
 }
 
-/** The reason and the message of an error on one line, without the excerpt of a template (`errorLines`). */
-export function errorText(error: Readonly<Record<string, unknown>> | null | undefined): string | undefined {
+/**
+ * The reason and the message of an error on one line, without the excerpt of a template (`errorLines`).
+ *
+ * @param most characters; a longer text is cut.
+ */
+export function errorText(
+  error: Readonly<Record<string, unknown>> | null | undefined,
+  most = LONGEST_TEXT,
+): string | undefined {
   if (error === null || error === undefined) return undefined
   const { message, reason } = error
   const summary = typeof message === 'string' ? withoutExcerpt(message) : message
   const text = [reason, summary].filter((one): one is string => typeof one === 'string' && one !== '').join(': ')
-  return text === '' ? undefined : singleLine(text)
+  return text === '' ? undefined : singleLine(text, most)
 }
 
 /**
@@ -143,7 +181,8 @@ function withoutExcerpt(message: string): string {
 
 const LONGEST_LINE = 500
 
-function keepIndentation(line: string): string {
+/** A line that is safe to print, with its indentation. */
+export function keepIndentation(line: string): string {
   const spaces = line.replaceAll('\t', '  ')
   const indentation = /^ */.exec(spaces)?.[0] ?? ''
   return `${indentation}${singleLine(spaces, LONGEST_LINE)}`
@@ -171,9 +210,7 @@ export function tableText(header: readonly string[], rows: readonly (readonly Ce
   return [header, ...rows].map((cells) => `${line(cells)}\n`).join('')
 }
 
-/** Callers that need short cells cut them. */
-const LONGEST_CELL = 2000
-
-function textOf(cell: Cell): string {
-  return singleLine(typeof cell === 'string' ? cell : cell.text, LONGEST_CELL)
+/** The text as it is printed. Callers that need short cells cut them. */
+export function textOf(cell: Cell): string {
+  return singleLine(typeof cell === 'string' ? cell : cell.text, Infinity)
 }

@@ -4,18 +4,16 @@ import { Command } from 'commander'
 
 import type { ObjectRecord, JobRecord, ObjectName } from '../../../activities/journal/read/object-queries.ts'
 import { MOST_LISTED } from '../../../activities/journal/read/limits.ts'
-import { type GroupKind, valueAt, writeJson, joinNames } from '../../../workflows/kit/index.ts'
+import { type GroupKind, valueAt, writeJson } from '../../../workflows/kit/index.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { ApiForbidden } from '../api-place.ts'
 import { requireNamespace } from '../missing-object.ts'
 import { parseOneOf } from '../usage.ts'
 import { yamlText } from '../yaml-text.ts'
-import { statusText } from './draw-job-tree.ts'
-import { isLevelKind, ownFinalizer } from './explain-status.ts'
-import { failedEarlier, hasFailed, isOpen, isOver, phaseOf } from './job-tree.ts'
-import { type LiveStatus, readLiveStatuses } from '../live-status.ts'
+import { endedInEarlierJob, hasFailed, isOpen, isOver } from './job-tree.ts'
+import { readLiveStatuses } from '../live-status.ts'
+import { causeIn, type ListedObject, phaseOfRow, waitText } from './listed-object.ts'
 import { nextAfterGet } from './next-step.ts'
-import { notRequestedSentences, unhandledType } from './root-cause.ts'
 import { kindNamed } from './object-name.ts'
 import { type JournalSession, withJournal, type JournalFlags, addJournalFlags } from './open-journal.ts'
 import {
@@ -26,16 +24,12 @@ import {
   type Cell,
   formatSpan,
   colourOf,
-  deletionIn,
-  errorText,
   isBad,
-  nameOf,
   type Paint,
   singleLine,
+  textOf as cellText,
 } from './format.ts'
-import { readQueuePositions, queueText, pausedText } from './waiting.ts'
-import type { AwaitedObject } from '../../../activities/journal/read/event-queries.ts'
-import type { QueuePosition } from '../../../activities/journal/read/wake-queue.ts'
+import { readQueuePositions } from './waiting.ts'
 
 const FORMATS = ['table', 'wide', 'json', 'yaml', 'name'] as const
 
@@ -64,9 +58,9 @@ export function getCommand(): Command {
     })
 }
 
-/** Only terminals need short lines. */
-function longestWaitOf({ output }: GetFlags): number {
-  return output === 'wide' || !process.stdout.isTTY ? 2000 : 120
+/** Only lines of terminals are cut. */
+function lineWidthOf({ output }: GetFlags): number {
+  return output === 'wide' || !process.stdout.isTTY ? Infinity : process.stdout.columns
 }
 
 interface Listing {
@@ -78,15 +72,18 @@ interface Listing {
 async function get(journal: JournalSession, kind: string | undefined, flags: GetFlags): Promise<Listing> {
   const kinds = kind === undefined ? journal.ownKinds : [kindNamed(kind, journal.kinds)]
   const place = flags.allNamespaces === true ? undefined : journal.namespace
+  const scope = { place, isNamed: kind !== undefined }
   const labels = labelsOf(flags.selector)
   // Names need no jobs, and there may be 10,000 of them.
   if (flags.output === 'name' && labels.size === 0)
     return {
       text: getNames(
-        await listAll(kinds, async (of) => (await journal.listNames(of, place)).map((row) => ({ ...of, ...row }))),
+        await listAll(kinds, async (of) =>
+          (await listIn(journal.listNames, of, scope)).map((row) => ({ ...of, ...row })),
+        ),
       ),
     }
-  const all = await listAll(kinds, async (of) => await journal.listObjects(of, place))
+  const all = await listAll(kinds, async (of) => await listIn(journal.listObjects, of, scope))
   const listed = all.filter((object) => hasLabels(object, labels))
   if (all.length === 0 && !['json', 'yaml'].includes(flags.output)) await requireNamespace(journal, place)
   const form: TableOptions = {
@@ -95,16 +92,26 @@ async function get(journal: JournalSession, kind: string | undefined, flags: Get
     wide: flags.output === 'wide',
     withNamespace: place === undefined,
     withKind: kinds.length > 1,
-    longestWait: longestWaitOf(flags),
+    lineWidth: lineWidthOf(flags),
   }
   if (flags.output === 'name') return { text: getNames(listed) }
   const rows = await withLiveStatuses(await withJobs(journal, listed), flags)
-  const unready = rows.find((row) => waitText(row) !== '')
+  const unready = causeIn(rows)
   const isTable = flags.output === 'table' || flags.output === 'wide'
   return {
     text: await formatOutput(rows, flags.output, form),
     next: unready === undefined || !isTable ? undefined : nextAfterGet(unready.object, flags),
   }
+}
+
+/** The objects of the place; those of a cluster-scoped kind have no namespace. */
+async function listIn<Row>(
+  list: (of: GroupKind, place: string | undefined) => Promise<readonly Row[]>,
+  of: GroupKind,
+  { place, isNamed }: { readonly place: string | undefined; readonly isNamed: boolean },
+): Promise<readonly Row[]> {
+  const near = await list(of, place)
+  return near.length > 0 || !isNamed || place === undefined ? near : await list(of, '')
 }
 
 /** Adds what the API server knows about waiting and failed items. */
@@ -185,7 +192,7 @@ export function unfinishedOf(
   const unfinished = new Map<string, OwnedObject[]>()
   for (const child of children) {
     const owner = ownerOf.get(child.owner)
-    const isEarlier = owner !== undefined && failedEarlier(child, owner, jobs.get(owner.uid))
+    const isEarlier = owner !== undefined && endedInEarlierJob(child, owner, jobs.get(owner.uid))
     const isThrough =
       child.deleted || isEarlier || (!isBusy(child.projection) && isGood(phaseIn(child.projection) ?? 'Succeeded'))
     const known = unfinished.get(child.owner) ?? []
@@ -256,22 +263,6 @@ export function hasLabels(
   return [...labels].every(([name, value]) => valueAt(projection, ['metadata', 'labels', name]) === value)
 }
 
-// An object with its newest job.
-
-interface ListedObject {
-  readonly object: ObjectRecord
-  readonly job: JobRecord | undefined
-  readonly awaited: readonly AwaitedObject[]
-  /** Children that have not finished, if the object has not finished. */
-  readonly unfinished: readonly ObjectRecord[]
-  /** The lowest unfinished object below it. */
-  readonly reason?: ObjectRecord | undefined
-  /** The live status of the reason, or of the object itself. */
-  readonly status?: LiveStatus | undefined
-  /** Set if the object's next job has not started. */
-  readonly queuePosition?: QueuePosition | undefined
-}
-
 interface TableOptions {
   readonly now: Date
   readonly paint: Paint
@@ -279,11 +270,16 @@ interface TableOptions {
   readonly withNamespace: boolean
   /** True if the rows have several kinds. */
   readonly withKind: boolean
-  /** Maximum length of the cell WAITING-FOR. */
-  readonly longestWait: number
+  /** WAITING-FOR ends at this width, but has at least SHORTEST_WAIT characters. */
+  readonly lineWidth: number
 }
 
-function getTable(rows: readonly ListedObject[], form: TableOptions): string {
+/** A reason begins with the name of its object. */
+const SHORTEST_WAIT = 80
+/** Blanks between two columns. */
+const GAP = 3
+
+export function getTable(rows: readonly ListedObject[], form: TableOptions): string {
   const header = [
     ...(form.withNamespace ? ['NAMESPACE'] : []),
     ...['NAME', 'PHASE', 'DURATION', 'WAITING-FOR'],
@@ -291,12 +287,30 @@ function getTable(rows: readonly ListedObject[], form: TableOptions): string {
   ]
   return tableText(
     header,
-    rows.map((row) => rowOf(row, form)),
+    cutWaits(
+      rows.map((row) => rowOf(row, form)),
+      form.lineWidth,
+      header,
+    ),
     form.paint,
   )
 }
 
-function rowOf(row: ListedObject, { now, wide, withNamespace, withKind, longestWait }: TableOptions): readonly Cell[] {
+function cutWaits(
+  rows: readonly (readonly Cell[])[],
+  lineWidth: number,
+  header: readonly string[],
+): readonly (readonly Cell[])[] {
+  if (lineWidth === Infinity) return rows
+  const column = header.indexOf('WAITING-FOR')
+  const before = header
+    .slice(0, column)
+    .map((title, index) => Math.max(title.length, ...rows.map((row) => cellText(row[index] ?? '').length)) + GAP)
+  const longest = Math.max(SHORTEST_WAIT, lineWidth - before.reduce((sum, width) => sum + width, 0)) - '...'.length
+  return rows.map((row) => row.map((cell, index) => (index === column ? singleLine(cellText(cell), longest) : cell)))
+}
+
+function rowOf(row: ListedObject, { now, wide, withNamespace, withKind }: TableOptions): readonly Cell[] {
   const { object, job } = row
   const phase = phaseOfRow(row) ?? '-'
   const length = job === undefined ? '-' : formatSpan(job.startedAt, job.finishedAt ?? now)
@@ -304,7 +318,7 @@ function rowOf(row: ListedObject, { now, wide, withNamespace, withKind, longestW
     ...(withNamespace ? [object.namespace] : []),
     withKind ? `${object.kind.toLowerCase()}/${object.name}` : object.name,
     { text: phase, colour: colourOf(phase) },
-    ...[length, singleLine(waitText(row), longestWait)],
+    ...[length, waitText(row)],
     ...(wide ? wideCells(job) : []),
   ]
 }
@@ -312,60 +326,6 @@ function rowOf(row: ListedObject, { now, wide, withNamespace, withKind, longestW
 function wideCells(job: JobRecord | undefined): readonly Cell[] {
   if (job === undefined) return ['-', '-', '-', '-', '-']
   return [job.jobID, job.startedAt.toISOString(), job.outcome ?? '-', job.cause, job.workflowID]
-}
-
-function phaseOfRow({ object, job }: Pick<ListedObject, 'object' | 'job'>): string | undefined {
-  const phase = phaseOf({ object, job: undefined })
-  return phase === '-' ? (job?.phase ?? undefined) : phase
-}
-
-/** Why an object is not ready, in a few words; empty if it is ready. */
-export function waitText(row: ListedObject): string {
-  const { object, queuePosition } = row
-  const texts = [
-    pausedText(object),
-    queuePosition === undefined ? undefined : queueText(queuePosition),
-    unfinishedText(row),
-  ]
-  return texts.filter((text) => text !== undefined && text !== '').join('; ')
-}
-
-function unfinishedText(row: ListedObject): string {
-  const { object, job, reason } = row
-  const error = errorText(job?.lastError)
-  const status = statusText(row.status)
-  if (isBad(phaseOfRow(row))) return reasonText(reason, status) || (error ?? (status || 'see pawl why'))
-  const own = status || (unhandledType({ object: reason ?? object, job: undefined }) ?? '')
-  return reasonText(reason, own) || own || progressText(row)
-}
-
-function progressText(row: ListedObject): string {
-  const { object, job } = row
-  const error = job?.outcome === null ? errorText(job.lastError) : undefined
-  return awaitedText(row) ?? deletionText(object) ?? error ?? (isNotRequested(row) ? 'no job was requested' : '')
-}
-
-function reasonText(reason: ObjectRecord | undefined, text: string): string {
-  return reason === undefined || text === '' ? '' : `${nameOf(reason)}: ${text}`
-}
-
-function awaitedText({ object, awaited, unfinished, reason }: ListedObject): string | undefined {
-  if (!isBusy(object.projection)) return undefined
-  const waitsFor = isLevelKind(object) ? [] : awaited
-  const parts = reason === undefined || waitsFor.length > 0 ? unfinished : [reason]
-  const named = [...waitsFor, ...parts].map(nameOf)
-  return named.length === 0 ? undefined : joinNames(named, 2)
-}
-
-function isNotRequested({ object, job, queuePosition }: ListedObject): boolean {
-  return queuePosition === undefined && !object.deleted && notRequestedSentences(object, job).length > 0
-}
-
-function deletionText(object: ObjectRecord): string | undefined {
-  const deletion = deletionIn(object.projection)
-  const foreign = deletion?.finalizers.filter((finalizer) => finalizer !== ownFinalizer(object)) ?? []
-  if (deletion === undefined) return undefined
-  return foreign.length === 0 ? 'its deletion' : `another controller to remove ${foreign.join(', ')}`
 }
 
 /** The rows as JSON. */

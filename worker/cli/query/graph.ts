@@ -2,7 +2,6 @@
 
 import type { Command } from 'commander'
 
-import { suggestedCommand } from '../suggestion.ts'
 import { groupKindOf, groupKindText, type JobModeController } from '../../../workflows/kit/index.ts'
 import { readConfig } from '../../server/config.ts'
 import { builtInRegistry } from '../../server/registry.ts'
@@ -14,7 +13,8 @@ import { findJob } from './find-object.ts'
 import { graphOf, type SiblingRules } from './graph-model.ts'
 import { type JobNode, readJobTree } from './job-tree.ts'
 import { objectCommand } from './object-command.ts'
-import type { JournalSession } from './open-journal.ts'
+import { nextQuery } from './next-step.ts'
+import type { JournalFlags, JournalSession } from './open-journal.ts'
 
 type GraphFlags = UserFlags & { readonly output: GraphFormat }
 
@@ -28,7 +28,11 @@ export function graphCommand(): Command {
   })
 }
 
-async function graph(journal: JournalSession, words: readonly string[], flags: GraphFlags): Promise<string> {
+async function graph(
+  journal: JournalSession,
+  words: readonly string[],
+  flags: JournalFlags & GraphFlags,
+): Promise<string> {
   const { object, job } = await findJob(journal, words)
   const tree = withoutDeleted(await readJobTree(journal, object, job))
   const { rules, apis } = siblingRules()
@@ -43,7 +47,7 @@ async function graph(journal: JournalSession, words: readonly string[], flags: G
     process.stderr.write(`pawl: API server: ${problem}; some data flow is not drawn\n`)
   const drawn = graphOf(tree, rules, live.objects)
   if (flags.output === 'text') {
-    const next = suggestedCommand(`graph ${words.join(words.length === 2 ? '/' : ' ')} -o svg > ${object.name}.svg`)
+    const next = `${nextQuery('graph', words, flags)} -o svg > ${object.name}.svg`
     return `${graphText(drawn, 'text', journal.paint)}\nnext: ${next}\n`
   }
   if (flags.output !== 'svg') return graphText(drawn, flags.output, journal.paint)

@@ -2,13 +2,17 @@
 
 import type { Command } from 'commander'
 
-import { suggestedCommand } from '../suggestion.ts'
+import type { EventRecord } from '../../../activities/journal/read/event-queries.ts'
+import type { ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
 import { parseDuration, writeJson } from '../../../workflows/kit/index.ts'
+import type { UserFlags } from '../user.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { yamlText } from '../yaml-text.ts'
 import { versionsIn } from './causes.ts'
 import { findObjects } from './find-object.ts'
+import { readForeignWrites } from './foreign-writes.ts'
 import { historyData, historyText, type VersionChange, versionChanges, versionAt } from './versions.ts'
+import { nextQuery } from './next-step.ts'
 import { objectCommand } from './object-command.ts'
 import type { JournalFlags, JournalSession } from './open-journal.ts'
 import { jobIDIn, nameOf } from './format.ts'
@@ -36,12 +40,18 @@ export function historyCommand(): Command {
 async function history(
   journal: JournalSession,
   words: readonly string[],
-  { at, output, namespace }: HistoryFlags & JournalFlags,
+  flags: HistoryFlags & JournalFlags & UserFlags,
 ): Promise<string> {
+  const { at, output } = flags
   const time = at === undefined ? undefined : timeOf(at, new Date())
   const found = await findObjects(journal, words)
   const known: VersionChange[] = []
-  for (const { uid } of found.toReversed()) known.push(...versionChanges(versionsIn(await journal.eventsOf(uid))))
+  const versions: { readonly object: ObjectRecord; readonly event: EventRecord }[] = []
+  for (const object of found.toReversed()) {
+    const events = versionsIn(await journal.eventsOf(object.uid))
+    known.push(...versionChanges(events))
+    versions.push(...events.map((event) => ({ object, event })))
+  }
   if (time === undefined)
     return output === 'json'
       ? `${writeJson(historyData(known), 2)}\n`
@@ -50,9 +60,8 @@ async function history(
           isWide: output === 'wide',
           now: new Date(),
           name: nameOf(found[0]),
-          next: suggestedCommand(
-            `${jobCount(known) > 1 ? 'diff' : 'replay'} ${words.join(words.length === 2 ? '/' : ' ')}${namespace === undefined ? '' : ` -n ${namespace}`}`,
-          ),
+          clients: await readForeignWrites(versions, flags),
+          next: nextQuery(jobCount(known) > 1 ? 'diff' : 'replay', words, flags),
         })
   const then = versionAt(known, time)
   if (then === undefined)

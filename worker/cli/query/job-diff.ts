@@ -3,9 +3,9 @@
 import type { WriteRecord } from '../../../activities/journal/read/event-queries.ts'
 import type { JobRecord } from '../../../activities/journal/read/object-queries.ts'
 import { groupKindText, type Projection, writeJson } from '../../../workflows/kit/index.ts'
-import type { ForeignWrite } from '../live-objects.ts'
+import { clientText, type ForeignWrite } from '../live-objects.ts'
 import type { ChangedInput } from './job-inputs.ts'
-import { changesBetween, type VersionChange, historyData } from './versions.ts'
+import { changesBetween, specGenerationText, type VersionChange, historyData } from './versions.ts'
 import { nodesOf, spanOf } from './draw-job-tree.ts'
 import { type JobNode, phaseOf } from './job-tree.ts'
 import {
@@ -234,17 +234,20 @@ const MOST_NAMES = 3
 function causeText({ inputs, edits, after }: JobsDiff): string {
   if (inputs === undefined) return 'the object was recreated between the jobs'
   const specs = edits.filter(({ changes }) => changes.some((change) => change.startsWith(GENERATION)))
-  const editors = [...new Set(specs.map(({ by }) => by?.manager ?? 'another client'))]
-  const fields = [...new Set(specs.flatMap(({ by }) => by?.fields.filter((field) => field.startsWith('spec')) ?? []))]
-  const found = [
-    ...(inputs.length === 0 ? [] : [changedNames(inputs)]),
-    ...(specs.length === 0 ? [] : [`${editors.join(', ')} changed ${fields.join(', ') || 'the spec'}`]),
-  ]
+  const found = [...(inputs.length === 0 ? [] : [changedNames(inputs)]), ...new Set(specs.map(specEditText))]
   if (found.length > 0) return found.join('; ')
   // A job that fails while it reads or renders its inputs does not store them.
   return isBad(resultOf(after))
     ? 'the spec has not changed; inputs may have changed, because a job that fails early does not store them'
     : 'neither the spec nor an input has changed'
+}
+
+/** The journal stores no spec. A client that manages one field has changed this field; one of several fields is unknown. */
+function specEditText({ by }: Edit): string {
+  const fields = by?.fields.filter((field) => field.startsWith('spec')) ?? []
+  const [field] = fields
+  const changed = fields.length === 1 && field !== undefined ? field : 'the spec'
+  return `${clientText(by)} changed ${changed}${fields.length > 1 ? `; it manages ${fields.join(', ')}` : ''}`
 }
 
 function changedNames(inputs: readonly ChangedInput[]): string {
@@ -281,10 +284,12 @@ function editText({ event, changes: fields, by }: Edit, { isWide, now }: DiffTex
   const shownFields = isWide ? fields : fields.filter((field) => !isDetail(field))
   if (shownFields.length === 0 && !isWide) return []
   const version = isWide ? ` version ${event.version}` : ''
-  const editor =
-    by === undefined ? '' : ` by ${by.manager}${by.fields.length === 0 ? '' : ` (it manages ${by.fields.join(', ')})`}`
-  const what = shownFields.length === 0 ? 'no stored field changed' : shownFields.join('; ')
-  return [`${isWide ? event.at.toISOString() : formatTime(event.at, now)}${version}${editor}: ${what}`]
+  const names = isWide ? shownFields : shownFields.map(specGenerationText)
+  const what = names.length === 0 ? 'no stored field changed' : names.join('; ')
+  const managed = by === undefined || by.fields.length === 0 ? '' : `; it manages ${by.fields.join(', ')}`
+  return [
+    `${isWide ? event.at.toISOString() : formatTime(event.at, now)}${version} by ${clientText(by)}: ${what}${managed}`,
+  ]
 }
 
 /** Annotations, such as the request of the job, and hashes. */

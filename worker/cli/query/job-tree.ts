@@ -6,15 +6,15 @@ import type { JournalQueries } from '../../../activities/journal/read/queries.ts
 import { groupKindOf, groupKindText, path, textAt } from '../../../workflows/kit/index.ts'
 import { isRedacted } from '../../api/redaction.ts'
 import { builtInRegistry } from '../../server/registry.ts'
-import { explainStatus, isLevelKind, partitionsOf } from './explain-status.ts'
-import { isBad, isBusy, isGood, jobIDIn, phaseIn, singleLine } from './format.ts'
+import { explainStatus, isInLevelMode, partitionsOf } from './explain-status.ts'
+import { isBad, isBusy, isGood, jobIDIn, phaseIn, readinessIn, singleLine } from './format.ts'
 
 export interface JobNode {
   readonly object: ObjectRecord
   readonly job: JobRecord | undefined
   readonly awaited: readonly AwaitedObject[]
   readonly children: readonly JobNode[]
-  /** True if the object failed in an earlier job of its parent and has not started in the current one. */
+  /** True if the object ended in an earlier job of its parent and has not started in the current one. */
   readonly isFromEarlierJob?: boolean
 }
 
@@ -47,7 +47,7 @@ export async function readJobTree(
     ...(lastEvents === undefined &&
       !jobs.has(one.uid) &&
       parent !== undefined &&
-      failedEarlier(one, parent, jobs.get(parent.uid)) && { isFromEarlierJob: true }),
+      endedInEarlierJob(one, parent, jobs.get(parent.uid)) && { isFromEarlierJob: true }),
   })
   return nodeOf(object)
 }
@@ -89,21 +89,30 @@ export function isOver({ projection }: Pick<ObjectRecord, 'projection'>, job: Jo
 const SECOND = 1000
 
 /**
- * True if the object failed in an earlier job of its parent, so that its error is not the cause of the parent's state.
- * An item that a user retried alone has a later job than its parent.
+ * True if the object ended in an earlier job of its parent: an error is not the cause of the parent's state, and a
+ * success is no progress of the parent's running job. An item that a user retried alone has a later job than its parent.
  *
  * @param parentJob the parent's current job, if the journal has it.
  */
-export function failedEarlier(
+export function endedInEarlierJob(
   { projection }: Pick<ObjectRecord, 'projection'>,
   parent: Pick<ObjectRecord, 'projection'>,
   parentJob?: JobRecord,
 ): boolean {
   const [jobID, parentJobID] = [jobIDIn(projection), parentJob?.jobID ?? jobIDIn(parent.projection)]
-  if (jobID === undefined || parentJobID === undefined || parentJobID === '' || jobID === parentJobID) return false
+  const hasOwnJob = jobID !== undefined && parentJobID !== undefined && parentJobID !== '' && jobID !== parentJobID
+  if (!hasOwnJob || isBusy(projection) || isRetriedLater(projection, parentJob)) return false
+  const phase = phaseIn(projection)
+  return isBad(phase) || (isGood(phase) && isParentOpen(parent, parentJob))
+}
+
+function isRetriedLater(projection: ObjectRecord['projection'], parentJob: JobRecord | undefined): boolean {
   const handedOut = Date.parse(textAt(projection, path('status.jobIDGenerationTime')) ?? '')
-  const isLater = parentJob !== undefined && handedOut >= parentJob.startedAt.getTime() - SECOND
-  return !isLater && !isBusy(projection) && isBad(phaseIn(projection))
+  return parentJob !== undefined && handedOut >= parentJob.startedAt.getTime() - SECOND
+}
+
+function isParentOpen({ projection }: Pick<ObjectRecord, 'projection'>, job: JobRecord | undefined): boolean {
+  return job === undefined ? isBusy(projection) : job.outcome === null
 }
 
 /** A child as it was at the end of an ended job, if the journal still has that version. */
@@ -148,12 +157,22 @@ export function phaseOf({ object, job, isFromEarlierJob }: NodeState): string {
   if (isFromEarlierJob === true) return '-'
   if (job?.outcome === 'Superseded' || job?.outcome === 'lost') return job.outcome
   // Phases of other deployers may be any text.
-  if (job !== undefined && !isLevelKind(object)) return singleLine(job.phase ?? job.outcome ?? 'Started', LONGEST_PHASE)
-  return object.deleted ? 'Deleted' : singleLine(statusPhase(object) ?? '-', LONGEST_PHASE)
+  if (job !== undefined && !isInLevelMode({ object, job }))
+    return singleLine(job.phase ?? job.outcome ?? 'Started', LONGEST_PHASE)
+  if (object.deleted) return 'Deleted'
+  return singleLine(statusPhase(object, job), LONGEST_PHASE)
 }
 
-function statusPhase(object: ObjectRecord): string | undefined {
-  return currentPhaseIn(object) ?? explainStatus(object, object.projection).phase
+/** The reason of the fault of an open run, for kinds whose phase and conditions the journal does not have. */
+function faultReason(job: JobRecord | undefined): string | undefined {
+  const { reason } = job?.lastError ?? {}
+  return job?.outcome === null && typeof reason === 'string' && reason !== '' ? reason : undefined
+}
+
+function statusPhase(object: ObjectRecord, job: JobRecord | undefined): string {
+  const { projection } = object
+  const phase = currentPhaseIn(object) ?? explainStatus(object, projection).phase
+  return phase ?? readinessIn(projection) ?? faultReason(job) ?? '-'
 }
 
 /** Undefined while the phase is the one of the previous job, because no deployer has picked the current job up. */

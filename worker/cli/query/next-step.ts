@@ -4,13 +4,13 @@ import { join } from 'node:path'
 
 import type { ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
 import { ownerReferenceOf, textAt } from '../../../workflows/kit/index.ts'
-import { isLevelKind, ownFinalizer, partitionsOf, steeringOf } from './explain-status.ts'
+import { isInLevelMode, isLevelKind, ownFinalizer, partitionsOf, resourceOfKind, steeringOf } from './explain-status.ts'
 import { hasFailed, isOpen, type JobNode } from './job-tree.ts'
 import type { LiveStatus } from '../live-status.ts'
 import type { JournalFlags } from './open-journal.ts'
 import { suggestedCommand } from '../suggestion.ts'
 import { needsInterrupt } from './edits-during-job.ts'
-import { isNeverRequested } from './root-cause.ts'
+import { bugIn, isNeverRequested } from './root-cause.ts'
 import { pausedText } from './waiting.ts'
 import { deletionIn } from './format.ts'
 
@@ -63,23 +63,40 @@ interface Wanted {
 /** For a problem that a user must solve. */
 function problemStep({ object, job }: JobNode, cause: JobNode, { name, flags }: Wanted): string | undefined {
   if (hasForeignFinalizer(cause.object)) return suggestedCommand(`delete ${name}${steerFlags(flags)}`)
+  if (isOpen(cause) && bugIn(cause.job) !== undefined) return bugStep(cause, flags)
   if (hasFailed(cause)) return `fix the cause, then ${jobStep(object, name, flags)}`
   if (isUnknownType(cause))
     return `start a deployer of the type; or give the item a new name and type (the type of an item cannot change), then ${suggestedCommand(`interrupt ${name}${steerFlags(flags)}`)} and ${jobStep(object, name, flags)}`
   return isNeverRequested(object, job) && !isLevelKind(object) ? jobStep(object, name, flags) : undefined
 }
 
+/** A command has no controllers of users, except those of `--controllers`. */
+function bugStep({ object }: JobNode, flags: JournalFlags): string {
+  const { kind, namespace, name } = object
+  const place = namespace === '' ? flags : { ...flags, namespace }
+  const modules = resourceOfKind(object) === undefined ? ' --controllers FILE' : ''
+  const replay = nextQuery('replay', [`${kind.toLowerCase()}/${name}`], place)
+  return `fix the code and restart the worker; see the pass with ${replay}${modules}`
+}
+
 function progressStep(subject: JobNode, { name, flags }: Wanted): string {
   const { object } = subject
-  if (isLevelKind(object)) return eventsStep(object, flags)
+  if (isInLevelMode(subject)) return eventsStep(object, flags)
   const isInProgress = !object.deleted && (isOpen(subject) || deletionIn(object.projection) !== undefined)
   return suggestedCommand(
     `${isInProgress ? 'trace' : 'history'} ${name}${isInProgress ? ' -w' : ''}${queryFlags(flags)}`,
   )
 }
 
+/** The object as `kind/name`, and the further words, such as a job ID. */
 function wordsText(words: readonly string[]): string {
-  return words.join(words.length === 2 ? '/' : ' ')
+  const [kind = '', name, ...more] = words
+  return name === undefined || kind.includes('/') ? words.join(' ') : [`${kind}/${name}`, ...more].join(' ')
+}
+
+/** A command about the same object in the same journal, such as `pawl diff inst/shop -n team-a`. */
+export function nextQuery(command: string, words: readonly string[], flags: JournalFlags): string {
+  return suggestedCommand(`${command} ${wordsText(words)}${queryFlags(flags)}`)
 }
 
 /** The last line of `pawl trace`. */
@@ -132,7 +149,7 @@ function isUnknownType({ object, job }: JobNode): boolean {
 }
 
 /** The flags of commands that query the journal. */
-export function queryFlags(flags: JournalFlags): string {
+function queryFlags(flags: JournalFlags): string {
   const { databaseUrl, apiUrl, apiService, cluster } = flags
   return [
     steerFlags(flags),

@@ -11,15 +11,25 @@ import {
   ownerReferenceOf,
   path,
   textAt,
+  withoutBugRemedy,
 } from '../../../workflows/kit/index.ts'
 import { isRedacted } from '../../api/redaction.ts'
 import { expectedName } from '../suggestion.ts'
 import { deletionOrder } from './deletion-order.ts'
 import { isDeletionWaiting } from './edits-during-job.ts'
-import { isLevelKind, ownFinalizer, partitionsOf, siblingsOf, steeringOf } from './explain-status.ts'
+import { isInLevelMode, isLevelKind, ownFinalizer, partitionsOf, siblingsOf, steeringOf } from './explain-status.ts'
 import { hasFailed, isOpen, isPickedUp, type JobNode, phaseOf } from './job-tree.ts'
 import type { LiveStatus } from '../live-status.ts'
-import { deletionIn, errorText, formatDuration, formatTime, jobIDIn, nameOf, singleLine } from './format.ts'
+import {
+  deletionIn,
+  errorText,
+  formatDuration,
+  formatTime,
+  jobIDIn,
+  nameOf,
+  notReadyText,
+  singleLine,
+} from './format.ts'
 
 /**
  * The path from the root to the root cause: failed children first, then unfinished children, then children that cannot
@@ -66,7 +76,7 @@ export function reasonsOf(node: JobNode, context: RootCauseContext): readonly st
   const [first, ...rest] = [
     ...(hasFailed(node) ? failure(node, context) : []),
     ...foreignFinalizers(node, context),
-    ...(isOpen(node) ? openReasons(node, context) : []),
+    ...(isOpen(node) ? openReasons(node, context) : restingReason(node, context)),
     ...notRequested(node),
     ...normalDeletion(node, context),
   ]
@@ -85,6 +95,8 @@ export function reasonsOf(node: JobNode, context: RootCauseContext): readonly st
 function openReasons(node: JobNode, context: RootCauseContext): readonly string[] {
   if (isDeleting(node) && !isDeletionWaiting(node) && context.status?.summary === undefined)
     return siblingWaits(node, context)
+  const bug = bugSentence(node)
+  if (bug !== undefined) return [bug]
   const reasons = [...retries(node, context), ...statusReason(node, context), ...waits(node, context)]
   return reasons.length > 0 ? reasons : deployerState(node, context)
 }
@@ -96,22 +108,61 @@ function failure(node: JobNode, { parentError, status }: RootCauseContext): read
   return [`${standing}.`, ...(parentError === undefined ? [] : [parentError])]
 }
 
+/** For a run that does not continue until its code or its object changes. */
+function bugSentence({ object, job }: JobNode): string | undefined {
+  const bug = bugIn(job)
+  return bug && `${nameOf(object)}: the code of its controller threw an error: ${singleLine(bug)}.`
+}
+
+/** The controller, the step, the error and its place in the source; undefined if the controller threw no error. */
+export function bugIn(job: JobNode['job']): string | undefined {
+  const { reason, message } = job?.lastError ?? {}
+  return job?.outcome === null && reason === 'Bug' && typeof message === 'string'
+    ? withoutBugRemedy(message)
+    : undefined
+}
+
+/** For an object whose controller reports only the condition `Ready`. */
+function notReady(node: JobNode): readonly string[] {
+  const { object } = node
+  const text = object.deleted || !isInLevelMode(node) ? '' : notReadyText(object.projection)
+  return text === '' ? [] : [`${nameOf(object)} is ${phaseOf(node)}: ${singleLine(text)}.`]
+}
+
 function retries(node: JobNode, { attempt }: RootCauseContext): readonly string[] {
   const error = errorText(node.job?.lastError)
   if (error === undefined) return []
   return [`${nameOf(node.object)} retries after an error${attempt > 0 ? ` (attempt ${attempt})` : ''}: ${error}.`]
 }
 
+/** In level mode an object without an open run has a state, too: it waits for a time or for a change. */
+function restingReason(node: JobNode, context: RootCauseContext): readonly string[] {
+  const { object } = node
+  return isInLevelMode(node) && !object.deleted && !isDeleting(node) && !hasFailed(node)
+    ? statusReason(node, context)
+    : []
+}
+
 /** The summary of the live status, or the message that the kind lets the journal store. */
-function statusReason(node: JobNode, { status }: RootCauseContext): readonly string[] {
+function statusReason(node: JobNode, { status, now, wide }: RootCauseContext): readonly string[] {
   const summary = status?.summary ?? textAt(node.object.projection, path('status.message')) ?? ''
-  return summary === '' ? [] : [`${nameOf(node.object)} is ${phaseOf(node)}: ${summary}.`]
+  if (summary === '') return notReady(node)
+  const phase = phaseOf(node)
+  const state = phase === '-' ? '' : ` is ${phase}`
+  return [`${nameOf(node.object)}${state}: ${wide ? summary : withLocalTimes(summary, now)}.`]
+}
+
+/** Replaces the timestamps of Kubernetes objects. */
+function withLocalTimes(text: string, now: Date): string {
+  return text.replaceAll(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, (time) => formatTime(new Date(time), now))
 }
 
 /** When the controller looks at the object again; undefined if a change of another object starts the next pass. */
 function nextAttempt(node: JobNode, { wake, attempt, now }: RootCauseContext): string | undefined {
+  if (isOpen(node) && bugIn(node.job) !== undefined)
+    return 'the next attempt starts when a worker with other code starts, or when the object changes'
   if (wake === undefined) return undefined
-  const what = attempt > 0 || node.job?.lastError != null || !isLevelKind(node.object) ? 'attempt' : 'check'
+  const what = attempt > 0 || node.job?.lastError != null || !isInLevelMode(node) ? 'attempt' : 'check'
   const ms = wake.due.getTime() - now.getTime()
   return ms <= 0 ? `the next ${what} is due` : `next ${what} in ${formatDuration(ms)}`
 }
@@ -122,9 +173,11 @@ export function keyOf(one: GroupKind & { readonly namespace: string; readonly na
 }
 
 /** A controller in level mode watches objects of its queries; it does not wait for them. */
-function waits({ object, awaited }: JobNode, { existing, now, wide }: RootCauseContext): readonly string[] {
-  if (isLevelKind(object) && !wide) return []
-  const verb = isLevelKind(object) ? 'watches' : 'waits for'
+function waits(node: JobNode, { existing, now, wide }: RootCauseContext): readonly string[] {
+  const { object, awaited } = node
+  const isLevel = isInLevelMode(node)
+  if (isLevel && !wide) return []
+  const verb = isLevel ? 'watches' : 'waits for'
   return awaited.map((one) => {
     const since = `${nameOf(object)} ${verb} ${nameOf(one)} since ${wide ? one.since.toISOString() : formatTime(one.since, now)}`
     const isMissing = !isRedacted(one.name) && one.name !== '*' && !existing.has(keyOf(one)) && verb === 'waits for'
@@ -144,8 +197,9 @@ function siblingWaits(node: JobNode, { now }: RootCauseContext): readonly string
 }
 
 /** The awaited objects of the same kind that are not below the object. */
-export function awaitedSiblings({ object, awaited, children }: JobNode): readonly AwaitedObject[] {
-  return isLevelKind(object)
+export function awaitedSiblings(node: JobNode): readonly AwaitedObject[] {
+  const { object, awaited, children } = node
+  return isInLevelMode(node)
     ? []
     : awaited.filter(
         (one) =>

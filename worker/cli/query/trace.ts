@@ -14,7 +14,8 @@ import { parseOneOf } from '../usage.ts'
 import { JOB_OPTION, OBJECT_ARGUMENT } from './object-command.ts'
 import { type JournalSession, withJournal, type JournalFlags, addJournalFlags } from './open-journal.ts'
 import { type PageFlags, runPage, UI_OPTION } from '../temporal-address.ts'
-import { isBusy, jobIDIn } from './format.ts'
+import { isJobRequested } from './edits-during-job.ts'
+import { isBusy, jobIDIn, quotedName } from './format.ts'
 
 /** Exit code when the followed job did not succeed. */
 const ENDED_BADLY = 3
@@ -63,9 +64,18 @@ async function trace(journal: JournalSession, words: readonly string[], flags: T
   }
   const screen = process.stdout.isTTY ? redrawnTree(journal, wide) : changedLinesOutput()
   let jobID = job
+  let isReported = false
+  const reportPending = (object: ObjectRecord) => {
+    if (!isReported) process.stderr.write(`pawl: ${quotedName(object)}: the requested job has not started yet\n`)
+    isReported = true
+  }
   return await follow({
     readTree: async () => await look(journal, words, jobID),
     show: ({ tree, found }) => {
+      if (isNextJobPending(tree, found, jobID)) {
+        reportPending(tree.object)
+        return undefined
+      }
       screen.show(tree, new Date())
       const ended = endOf(tree, found, jobID)
       if (ended !== undefined) return ended === 'well' ? 0 : ENDED_BADLY
@@ -80,6 +90,17 @@ async function trace(journal: JournalSession, words: readonly string[], flags: T
     pause: async (ms) => await setTimeout(ms),
     clockMs: () => performance.now(),
   })
+}
+
+/** True if `found` is the previous job: the next one is requested, or the journal does not have its row yet. */
+export function isNextJobPending(
+  { object }: Pick<JobNode, 'object'>,
+  found: JobRecord | undefined,
+  followedJobID: string | undefined,
+): boolean {
+  if (found === undefined || found.outcome === null || followedJobID !== undefined || object.deleted) return false
+  const isAhead = isBusy(object.projection) && jobIDIn(object.projection) !== found.jobID
+  return isAhead || isJobRequested({ object })
 }
 
 /**
@@ -100,9 +121,7 @@ export function endOf(
     if (!isOver) return undefined
     return hasFailed(tree) ? 'badly' : 'well'
   }
-  if (found.outcome === null) return undefined
-  // The object already has its next job, whose row is not written yet.
-  if (followedJobID === undefined && !deleted && isBusy(projection) && currentJobID !== found.jobID) return undefined
+  if (found.outcome === null || isNextJobPending(tree, found, followedJobID)) return undefined
   return endedWell(found) ? 'well' : 'badly'
 }
 

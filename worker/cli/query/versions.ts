@@ -1,6 +1,7 @@
 // Formats the versions of an object in the journal, and the changes between them, as text and as JSON. Pure.
 
 import type { EventRecord } from '../../../activities/journal/read/event-queries.ts'
+import { clientText, type ForeignWrite } from '../live-objects.ts'
 import { colourOf, formatTime, type Paint, phaseIn, singleLine } from './format.ts'
 import { writeJson, type Projection, isFields } from '../../../workflows/kit/index.ts'
 
@@ -32,6 +33,8 @@ interface HistoryTextOptions {
   readonly now: Date
   /** Kind, namespace and name. */
   readonly name: string
+  /** Clients other than Pawl, by the event's number, if Kubernetes still stores their writes. */
+  readonly clients: ReadonlyMap<number, ForeignWrite>
   /** The next useful command. */
   readonly next: string
 }
@@ -53,23 +56,23 @@ export function historyText(known: readonly VersionChange[], options: HistoryTex
     .join('')
 }
 
-function lastText({ event }: VersionChange, { paint, isWide, now }: HistoryTextOptions): string {
+function lastText({ event }: VersionChange, { paint, isWide, now, clients }: HistoryTextOptions): string {
   const phase = event.type === 'DELETED' ? 'Deleted' : phaseIn(event.projection)
   const state = phase === undefined ? '' : `${paint(colourOf(phase), singleLine(phase))}, `
-  return `${state}last change ${isWide ? event.at.toISOString() : formatTime(event.at, now)} by ${writerText(event, isWide)}`
+  return `${state}last change ${isWide ? event.at.toISOString() : formatTime(event.at, now)} by ${writerText(event, isWide, clients)}`
 }
 
 function versionLines(
   event: EventRecord,
   changes: readonly string[],
-  { paint, isWide, now }: HistoryTextOptions,
+  { paint, isWide, now, clients }: HistoryTextOptions,
 ): readonly string[] {
   const fields = isWide ? changes : changes.filter((change) => !BOOKKEEPING.test(change))
   if (fields.length === 0 && !isWide) return []
   const time = isWide ? event.at.toISOString() : formatTime(event.at, now)
   const details = isWide ? `, version ${event.version}, ${SOURCES[event.source]}` : ''
   return [
-    `${time}  ${paint('bold', `${VERBS[event.type]} by ${writerText(event, isWide)}`)}${details}`,
+    `${time}  ${paint('bold', `${VERBS[event.type]} by ${writerText(event, isWide, clients)}`)}${details}`,
     ...fields.map((field) => `  ${paint('dim', field)}`),
   ]
 }
@@ -79,8 +82,8 @@ const BOOKKEEPING = /^(?:flow\.|status\.transitionTimes\.|status\.jobIDGeneratio
 const SOURCES = { watch: 'seen by watch', relist: 'seen in a list', write: 'answer to a write' } as const
 const VERBS = { ADDED: 'created', MODIFIED: 'changed', DELETED: 'deleted' } as const
 
-function writerText({ writer }: EventRecord, isWide: boolean): string {
-  if (writer === null) return 'another client'
+function writerText({ seq, writer }: EventRecord, isWide: boolean, clients: HistoryTextOptions['clients']): string {
+  if (writer === null) return clientText(clients.get(seq))
   return isWide ? `run ${singleLine(writer)}` : `Pawl (${singleLine(writer.split('/')[0] ?? '')})`
 }
 
@@ -107,6 +110,11 @@ export function changesBetween(before: Projection | undefined, after: Projection
     if (from === undefined) return [`${field}: ${to ?? ''}`]
     return [`${field}: ${from} -> ${to ?? '(gone)'}`]
   })
+}
+
+/** A change of the generation says that the spec changed; the journal does not store the spec. Other changes are unchanged. */
+export function specGenerationText(change: string): string {
+  return change.replace(/^metadata\.generation: (\d+) -> (\d+)$/, 'spec (generation $1 -> $2)')
 }
 
 // Fields that identify the object never change.

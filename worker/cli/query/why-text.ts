@@ -8,10 +8,10 @@ import type { EventRecord, WriteRecord } from '../../../activities/journal/read/
 import { MOST_WRITES } from '../../../activities/journal/read/limits.ts'
 import type { JobRecord, ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
 import type { Cause } from './causes.ts'
-import { changesBetween } from './versions.ts'
+import { changesBetween, specGenerationText } from './versions.ts'
 import { phasesText } from './draw-job-tree.ts'
 import { hasFailed, isOpen, type JobNode, phaseOf } from './job-tree.ts'
-import type { ForeignWrite } from '../live-objects.ts'
+import { clientText, type ForeignWrite } from '../live-objects.ts'
 import { deletionOrder } from './deletion-order.ts'
 import { type Interrupt, interruptSentence, isDeletionWaiting } from './edits-during-job.ts'
 import { deletionIn, errorLines, formatSpan, formatTime, errorText, nameOf, singleLine } from './format.ts'
@@ -111,8 +111,10 @@ function settledSentence(path: readonly JobNode[]): string {
   const last = path.at(-1)
   if (subject === undefined || last === undefined) return ''
   if (subject.object.deleted) return `${nameOf(subject.object)} is deleted.`
-  const state = `${nameOf(last.object)} is ${phaseOf(last)}`
+  const phase = phaseOf(last)
   const isDone = !isOpen(subject) && !hasFailed(subject)
+  if (isDone && phase === '-') return `${nameOf(last.object)} waits for nothing.`
+  const state = `${nameOf(last.object)} is ${phase}`
   return isDone ? `${state} and waits for nothing.` : `${state}; the journal has no object that it waits for.`
 }
 
@@ -154,7 +156,7 @@ function ownedFieldsText({ trigger }: Cause, foreignWrite: ForeignWrite | undefi
 }
 
 function writerOf({ trigger, run, write }: Cause, foreignWrite: ForeignWrite | undefined, { wide }: WhyInput): string {
-  if (foreignWrite !== undefined) return `field manager ${foreignWrite.manager}`
+  if (foreignWrite !== undefined) return clientText(foreignWrite)
   if (trigger?.writer === null || trigger === undefined)
     return trigger?.source === 'relist' ? 'another client (the bridge saw it in a later list)' : 'another client'
   const who = run === undefined ? `run ${trigger.writer}` : `the run of ${run.controller} ${run.namespace}/${run.name}`
@@ -185,11 +187,7 @@ function isShownChange(change: string, { type, writer }: EventRecord): boolean {
 function changesText({ trigger, before }: Cause, { wide }: WhyInput): string {
   if (trigger === undefined || trigger.type === 'DELETED') return ''
   const all = changesBetween(before?.projection, trigger.projection)
-  const changes = wide
-    ? all
-    : all
-        .filter((change) => isShownChange(change, trigger))
-        .map((change) => change.replace(/^metadata\.generation: (\d+) -> (\d+)$/, 'spec (generation $1 -> $2)'))
+  const changes = wide ? all : all.filter((change) => isShownChange(change, trigger)).map(specGenerationText)
   const omitted = changes.length - MOST_CHANGES
   if (changes.length === 0) return ''
   return `: ${changes.slice(0, MOST_CHANGES).join('; ')}${omitted > 0 ? `; and ${omitted} more fields` : ''}`

@@ -4,10 +4,9 @@ import type { Command } from 'commander'
 
 import type { RunRecord } from '../../../activities/journal/read/event-queries.ts'
 import type { JobRecord, ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
-import { groupKindOf, groupKindText, writeJson } from '../../../workflows/kit/index.ts'
+import { writeJson } from '../../../workflows/kit/index.ts'
 import { readConfig } from '../../server/config.ts'
-import { builtInRegistry } from '../../server/registry.ts'
-import { readLive, type ForeignWrite, foreignWriteAt } from '../live-objects.ts'
+import { readLive, type ForeignWrite } from '../live-objects.ts'
 import { withUserClient, type UserFlags } from '../user.ts'
 import { type PageFlags, runPage, UI_OPTION } from '../temporal-address.ts'
 import { editSentences, type Interrupt, interruptEventOf, interruptOf, isDeletionWaiting } from './edits-during-job.ts'
@@ -24,6 +23,7 @@ import {
 import { pauseSentences, readQueuePositions, queueSentence, notStartedSentences } from './waiting.ts'
 import { actionName, type Cause, readCauses } from './causes.ts'
 import { findJob } from './find-object.ts'
+import { readForeignWrites } from './foreign-writes.ts'
 import { isOpen, isOver, type JobNode, readJobTree } from './job-tree.ts'
 import { JOB_OPTION, objectCommand } from './object-command.ts'
 import type { JournalFlags, JournalSession } from './open-journal.ts'
@@ -65,7 +65,7 @@ async function why(journal: JournalSession, words: readonly string[], flags: Why
   const notRequested = path.length === 1 && queue.length === 0 ? notRequestedSentences(object, job) : []
   const explanation = explainJob({
     causes,
-    foreignWrites: await readForeignWrites(causes, flags),
+    foreignWrites: await readClients(causes, flags),
     writes: await readWrites(journal, object, job),
     passes: run?.passes,
     page: await runPage(flags, run),
@@ -169,27 +169,14 @@ async function readInterrupt(
   return interruptOf(event, live.objects.get(object.uid)?.metadata.annotations?.[key])
 }
 
-/** Read from the API server with the user's permissions: the journal has no field managers. */
-async function readForeignWrites(
-  causes: readonly Cause[],
-  flags: UserFlags,
-): Promise<ReadonlyMap<string, ForeignWrite>> {
-  const apis = new Map(
-    [...builtInRegistry.controllers.values()].map(({ target }) => [groupKindText(groupKindOf(target)), target]),
-  )
-  const foreign = causes.flatMap(({ object, trigger }) => {
-    const api = apis.get(groupKindText(object))
-    const isByHand = trigger?.writer === null && trigger.source === 'watch' && trigger.type !== 'DELETED'
-    return api === undefined || !isByHand || object.deleted ? [] : [{ ...api, ...object, at: trigger.at }]
-  })
-  const live = await readLive(foreign, flags, readConfig())
-  for (const problem of live.problems)
-    process.stderr.write(`pawl: the clients that wrote the object are unknown: ${problem}\n`)
+/** The clients that triggered the jobs, by the object's uid. */
+async function readClients(causes: readonly Cause[], flags: UserFlags): Promise<ReadonlyMap<string, ForeignWrite>> {
+  const versions = causes.flatMap(({ object, trigger }) => (trigger === undefined ? [] : [{ object, event: trigger }]))
+  const clients = await readForeignWrites(versions, flags)
   return new Map(
-    foreign.flatMap(({ uid, at }) => {
-      const object = live.objects.get(uid)
-      const found = object && foreignWriteAt(object.metadata, at)
-      return found === undefined ? [] : [[uid, found]]
+    versions.flatMap(({ object, event }) => {
+      const client = clients.get(event.seq)
+      return client === undefined ? [] : [[object.uid, client]]
     }),
   )
 }

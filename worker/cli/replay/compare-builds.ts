@@ -3,7 +3,7 @@
 
 import { compare, type Comparison, type Difference, type Change } from './compare-runs.ts'
 import type { RecordedRun } from './load.ts'
-import { type Recording, recordRuns } from './record.ts'
+import { type RecordOptions, type Recording, recordRuns } from './record.ts'
 import { writeJson } from '../../../workflows/kit/index.ts'
 import { type Paint, singleLine } from '../query/format.ts'
 
@@ -38,20 +38,22 @@ interface Builds {
   readonly base: string
   readonly other: string
   readonly payloadKeyPath: string | undefined
+  /** Time limit of the replay of each run in milliseconds. */
+  readonly limitMs?: number | undefined
 }
 
 // Number of recordings in memory at a time.
 const MOST_TOGETHER = 50
 
 export async function compareBuilds(
-  { base, other, payloadKeyPath }: Builds,
+  { base, other, ...options }: Builds,
   jobs: AsyncIterable<PastJob> | Iterable<PastJob>,
   writesOf: WritesOf,
 ): Promise<readonly Trial[]> {
   const trials: Trial[] = []
   for await (const some of inGroups(jobs)) {
-    const baseRecordings = await replayAll(base, payloadKeyPath, some)
-    const otherRecordings = await replayAll(other, payloadKeyPath, some)
+    const baseRecordings = await replayAll({ code: base, ...options }, some)
+    const otherRecordings = await replayAll({ code: other, ...options }, some)
     for (const [index, { name }] of some.entries()) {
       const [left, right] = [baseRecordings[index], otherRecordings[index]]
       if (left !== undefined && right !== undefined)
@@ -72,9 +74,9 @@ async function withWrites(comparison: Comparison, writesOf: WritesOf): Promise<C
   return { ...comparison, differences: differing }
 }
 
-async function replayAll(code: string, payloadKeyPath: string | undefined, runs: readonly PastJob[]) {
+async function replayAll(options: RecordOptions, runs: readonly PastJob[]) {
   const found: Recording[] = []
-  for await (const recording of recordRuns({ code, payloadKeyPath }, runs)) found.push(recording)
+  for await (const recording of recordRuns(options, runs)) found.push(recording)
   return found
 }
 

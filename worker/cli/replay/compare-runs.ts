@@ -52,16 +52,25 @@ interface Act {
   readonly content: unknown
 }
 
+function errorIn({ error, advice }: Recording): string | undefined {
+  return advice === undefined ? error : `${error ?? ''}; ${advice}`
+}
+
 export function compare(base: Recording, other: Recording): Comparison {
   const { workflowId } = base
-  if (base.error !== undefined) return { workflowId, verdict: 'unknown', differences: [], error: base.error }
+  if (base.error !== undefined) return { workflowId, verdict: 'unknown', differences: [], error: errorIn(base) }
   const tellsPasses = [base, other].every(({ entries }) => entries.some((entry) => entry.told === 'pass'))
   const [left, right] = [passActs(base.entries, tellsPasses), passActs(other.entries, tellsPasses)]
   const count = Math.max(left.length, right.length)
   const pairs = Array.from({ length: count }, (_, index) => alignActs(left[index] ?? [], right[index] ?? []))
   const numbered = pairs.flatMap((own, index) => own.map((pair) => ({ pass: index + 1, pair })))
   if (other.error !== undefined)
-    return { workflowId, verdict: 'parts', differences: differencesIn(untilDivergence(numbered)), error: other.error }
+    return {
+      workflowId,
+      verdict: 'parts',
+      differences: differencesIn(untilDivergence(numbered)),
+      error: errorIn(other),
+    }
   const differences = differencesIn(numbered)
   return { workflowId, verdict: differences.length === 0 ? 'same' : 'differs', differences }
 }

@@ -1,6 +1,7 @@
-// Reads facts from a history in JSON: the run's IDs, its last event, its encryption keys, and its replayable part.
-// Pure.
+// Reads facts from a history in JSON: the run's IDs, its last event, its encryption keys, its replayable part, and why
+// no part is replayable. Pure.
 
+import { thrownAt } from '../../../activities/run/failure-reports.ts'
 import type { ReplayEntry } from '../../../workflows/kit/index.ts'
 
 /** An event as `historyJson` returns it. */
@@ -20,6 +21,54 @@ function knownEnd(events: readonly HistoryEvent[]): number {
   const done = events.findLastIndex(({ eventType }) => eventType === `${TASK}COMPLETED`)
   const open = events.findIndex(({ eventType }, index) => index > done && eventType === `${TASK}SCHEDULED`)
   return open < 0 ? events.length : open
+}
+
+/** Why a run cannot be replayed, and the advice for the user. */
+export interface ReplayObstacle {
+  readonly error: string
+  readonly advice: string
+}
+
+/** For a run without a completed workflow task, whose replay would never end; undefined for all other runs. */
+export function replayObstacle(events: readonly HistoryEvent[]): ReplayObstacle | undefined {
+  if (events.some(({ eventType }) => eventType === `${TASK}COMPLETED`)) return undefined
+  const byHand = ENDED_BY_OPERATOR[lastEvent(events)]
+  if (byHand !== undefined)
+    return {
+      error: `${byHand} before its first workflow task completed`,
+      advice: 'nothing can be replayed; see pawl history of the object',
+    }
+  const failure = openTaskFailure(events)
+  if (failure === undefined)
+    return {
+      error: 'its first workflow task has not completed',
+      advice: 'start a worker with its controller if none runs; then repeat pawl replay',
+    }
+  return {
+    error: `its first workflow task failed: ${failure}`,
+    advice: 'fix the code and restart the worker, which retries the task; then repeat pawl replay',
+  }
+}
+
+/** The error of the first failed workflow task since the last completed one; undefined without a failed task. */
+export function openTaskFailure(events: readonly HistoryEvent[]): string | undefined {
+  const done = events.findLastIndex(({ eventType }) => eventType === `${TASK}COMPLETED`)
+  const failed = events.find(
+    (event, index) =>
+      index > done &&
+      event.eventType === `${TASK}FAILED` &&
+      attributesOf(event, 'workflowTaskFailedEventAttributes')['cause'] !== RESET,
+  )
+  return failed && taskFailure(failed)
+}
+
+/** The message of the error, and its place in the author's source. */
+function taskFailure(event: HistoryEvent): string {
+  const { failure, cause } = attributesOf(event, 'workflowTaskFailedEventAttributes')
+  const { message, stackTrace } = (failure ?? {}) as { readonly message?: unknown; readonly stackTrace?: unknown }
+  const text = typeof message === 'string' && message !== '' ? message : String(cause)
+  const place = typeof stackTrace === 'string' ? thrownAt(stackTrace, process.cwd()) : undefined
+  return place === undefined ? text : `${text} (${place})`
 }
 
 const SEALED_BY = /"encryption-key-id":"([\w+/=]*)"/g

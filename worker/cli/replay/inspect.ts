@@ -13,10 +13,11 @@ import proto from '@temporalio/proto'
 import { modulePath } from '../../server/config.ts'
 import { onSignals } from '../../server/process.ts'
 import { UsageError } from '../../server/usage-error.ts'
-import { replayable } from './history-events.ts'
+import { replayable, replayObstacle } from './history-events.ts'
 import type { InspectorMessage, RunsToInspect } from './inspected-process.ts'
 import { type CodeFlags, codeOf, type LoadedJob, type RecordedRun } from './load.ts'
 import { type RecordOptions, requireKeys } from './record.ts'
+import { replayFailure } from './show-job.ts'
 
 const { History } = proto.temporal.api.history.v1
 
@@ -57,7 +58,11 @@ export async function inspectJob(
 ): Promise<void> {
   const address = parseInspectAddress(flags.inspect)
   const runs = [...job.earlier, job]
-  for (const run of runs) requireKeys(run, payloadKeyPath)
+  for (const run of runs) {
+    const obstacle = replayObstacle(run.events)
+    if (obstacle !== undefined) throw replayFailure(run, obstacle)
+    requireKeys(run, payloadKeyPath)
+  }
   const code = await codeOf(flags)
   const problem = await replayInspected(runs, { code, payloadKeyPath }, address, (line) =>
     process.stdout.write(`${line}\n`),

@@ -59,7 +59,10 @@ async function replay(given: RunsToInspect): Promise<string | undefined> {
   silenceSdkLogs()
   const runs = given.runs.map(({ workflowId, history }) => ({ workflowId, history: History.decode(history) }))
   for await (const { error } of Worker.runReplayHistories(replayOptions(given), pausedBeforeFirst(runs)))
-    if (error !== undefined) return replayError(error.message)
+    if (error !== undefined) {
+      const { error: problem, advice } = replayError(error.message)
+      return advice === undefined ? problem : `${problem ?? ''}; ${advice}`
+    }
   return undefined
 }
 

@@ -39,7 +39,7 @@ export function passText(one: ReplayedPass, last: number, { paint, isWide, now }
     `\n${paint('bold', title)}  at ${isWide ? at.toISOString() : formatTime(at, now)}, took ${formatSpan(at, until)}\n`,
     ...section('woken by', wokenBy),
     ...section('saw', seenBefore(calls).map(seenText)),
-    ...plans.flatMap((plan) => planText(plan, paint)),
+    ...plans.flatMap((plan) => planText(plan, { paint, isWide })),
     ...section(
       'calls',
       calls.map((call) => callText(call, paint)),
@@ -73,7 +73,10 @@ function seenText({ kind, name, version, phase }: SeenObject): string {
   return singleLine(`${what}${facts.length === 0 ? '' : `  ${facts.join(', ')}`}`, 300)
 }
 
-function planText({ subject, phase, trace }: ReplayedPlan, paint: Paint): readonly string[] {
+function planText(
+  { subject, phase, trace }: ReplayedPlan,
+  { paint, isWide }: Pick<ReplayTextOptions, 'paint' | 'isWide'>,
+): readonly string[] {
   const of =
     subject === undefined
       ? 'plan'
@@ -81,8 +84,8 @@ function planText({ subject, phase, trace }: ReplayedPlan, paint: Paint): readon
   const title = `${of}${phase === undefined ? '' : `, phase ${phase}`}`
   const drawn =
     trace === undefined
-      ? ['no end in the history']
-      : describeTrace(withoutRepeatedTexts(trace))
+      ? ['no end in the history yet: the plan waits for a call below']
+      : describeTrace(withoutRepeatedTexts(trace), { isExact: isWide })
           .split('\n')
           .map((line) => paintLine(line, paint))
   return section('plan', [singleLine(title), ...drawn])
@@ -108,11 +111,14 @@ function indentOf(line: string): string {
   return /^ */.exec(line)?.[0] ?? ''
 }
 
+const NO_ANSWER =
+  'no answer in the history yet: the call runs, or its workflow task has not completed; pawl why shows its state'
+
 function callText({ summary, action, isLocal, answer, saw }: ReplayedCall, paint: Paint): string {
   const by = action === undefined ? '' : ` (by ${action})`
   const place = isLocal ? '' : ', a separate task'
   const what = `${summary}${by}${place}`
-  if (answer === undefined) return `${singleLine(what)} -> ${paint('yellow', 'no answer in the history')}`
+  if (answer === undefined) return `${singleLine(what)} -> ${paint('yellow', NO_ANSWER)}`
   if (answer === 'done')
     return `${singleLine(what)} -> ${saw.length === 0 ? 'done' : saw.slice(0, 3).map(seenText).join('; ')}${saw.length > 3 ? `; and ${saw.length - 3} more` : ''}`
   const { type, message } = answer.failure

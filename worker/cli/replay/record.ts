@@ -3,6 +3,7 @@
 //
 //   R1. A run is replayed under its own workflow ID, because decisions may depend on it.
 //   R2. Entries before a nondeterminism error are kept, because they show where the build diverges.
+//   R3. A replay ends: each run has a time limit, and runs whose replay would not end are not started.
 
 import proto from '@temporalio/proto'
 import { DefaultLogger, type InjectedSinks, type ReplayWorkerOptions, Runtime, Worker } from '@temporalio/worker'
@@ -11,7 +12,8 @@ import { REPLAY_QUEUE, type ReplayEntry, type ReplaySinks, type RunSinks } from 
 import { nondeterminismIn } from '../../../activities/run/failure-reports.ts'
 import { EXACT_PAYLOADS, dataConverterOptions, readPayloadKeys } from '../../reconciler/temporal/payload-codec.ts'
 import { UsageError } from '../../server/usage-error.ts'
-import { replayable, encryptionKeysIn } from './history-events.ts'
+import { formatDuration } from '../query/format.ts'
+import { replayable, replayObstacle, encryptionKeysIn } from './history-events.ts'
 import type { RecordedRun } from './load.ts'
 
 const { History } = proto.temporal.api.history.v1
@@ -22,6 +24,8 @@ export interface Recording {
   readonly entries: readonly ReplayEntry[]
   /** Why the replay did not reach the end of the history. */
   readonly error?: string | undefined
+  /** The advice for the user about the error; undefined if another build may replay the run. */
+  readonly advice?: string | undefined
 }
 
 export interface RecordOptions {
@@ -29,15 +33,20 @@ export interface RecordOptions {
   readonly code: string
   /** File with the encryption keys of payloads. */
   readonly payloadKeyPath: string | undefined
+  /** Time limit of the replay of each run in milliseconds; default: `DEFAULT_LIMIT_MS`. */
+  readonly limitMs?: number | undefined
 }
 
-/** Replays one run after the other. */
+export const DEFAULT_LIMIT_MS = 60_000
+
+/** Replays one run after the other. @throws an Error for the first run that exceeds the time limit. */
 export async function* recordRuns(
-  { code, payloadKeyPath }: RecordOptions,
+  { code, payloadKeyPath, limitMs = DEFAULT_LIMIT_MS }: RecordOptions,
   runs: AsyncIterable<RecordedRun> | Iterable<RecordedRun>,
 ): AsyncGenerator<Recording> {
   silenceSdkLogs()
   let entries: ReplayEntry[] = []
+  let omitted: Recording[] = []
   const options: ReplayWorkerOptions = {
     ...replayOptions({ code, payloadKeyPath }),
     replayName: REPLAY_QUEUE,
@@ -45,11 +54,53 @@ export async function* recordRuns(
       entries.push(entry)
     }),
   }
-  const runHistories = histories(runs, payloadKeyPath)
-  for await (const { workflowId, error } of Worker.runReplayHistories(options, runHistories)) {
-    yield { workflowId, entries, ...(error !== undefined && { error: replayError(error.message) }) }
-    entries = []
+  const limit = createTimeLimit(limitMs)
+  const runHistories = histories(runs, payloadKeyPath, {
+    onStart: limit.start,
+    onObstacle: (one) => omitted.push(one),
+  })
+  const replay = Worker.runReplayHistories(options, runHistories)[Symbol.asyncIterator]()
+  try {
+    for (;;) {
+      const next = await Promise.race([replay.next(), limit.expired])
+      limit.stop()
+      // The replayer requests the next history after it has returned the result of the previous one.
+      yield* omitted
+      omitted = []
+      if (next.done === true) return
+      const { workflowId, error } = next.value
+      yield { workflowId, entries, ...(error !== undefined && replayError(error.message)) }
+      entries = []
+    }
+  } finally {
+    limit.stop()
+    // A replay that does not end would not return either.
+    if (!limit.isExpired()) await replay.return?.()
   }
+}
+
+/** R3 */
+function createTimeLimit(limitMs: number) {
+  let timer: NodeJS.Timeout | undefined
+  let expire: (error: Error) => void = () => undefined
+  let isExpired = false
+  const expired = new Promise<never>((_resolve, reject) => {
+    expire = reject
+  })
+  expired.catch(() => undefined)
+  const stop = () => clearTimeout(timer)
+  const start = (workflowId: string) => {
+    stop()
+    timer = setTimeout(() => {
+      isExpired = true
+      expire(
+        new Error(
+          `run "${workflowId}": its replay did not end within ${formatDuration(limitMs)}; look for an endless loop in the controller, or set a longer --timeout`,
+        ),
+      )
+    }, limitMs)
+  }
+  return { expired, start, stop, isExpired: () => isExpired }
 }
 
 /** Options of every replay. */
@@ -64,13 +115,27 @@ export function replayOptions({ code, payloadKeyPath }: RecordOptions): ReplayWo
   }
 }
 
-/** R1 */
+interface RunListeners {
+  /** Called when the replay of a run starts. */
+  readonly onStart: (workflowId: string) => void
+  /** Called for a run that is not replayed. */
+  readonly onObstacle: (omitted: Recording) => void
+}
+
+/** R1, R3 */
 async function* histories(
   runs: AsyncIterable<RecordedRun> | Iterable<RecordedRun>,
   payloadKeyPath: string | undefined,
+  { onStart, onObstacle }: RunListeners,
 ) {
   for await (const { workflowId, events } of runs) {
+    const obstacle = replayObstacle(events)
+    if (obstacle !== undefined) {
+      onObstacle({ workflowId, entries: [], ...obstacle })
+      continue
+    }
     requireKeys({ workflowId, events }, payloadKeyPath)
+    onStart(workflowId)
     yield { workflowId, history: History.fromObject({ events: replayable(events) }) }
   }
 }
@@ -99,9 +164,20 @@ function recordingSinks(onEntry: (entry: ReplayEntry) => void): InjectedSinks<Re
 
 const FAILURE = /message: "((?:[^"\\]|\\.)+)"/
 
+/** The SDK's error for a workflow that the bundle does not contain. */
+const UNKNOWN_WORKFLOW = /workflow of type '([^']+)': no such function is exported/
+
 /** The sentence inside the SDK's error message. */
-export function replayError(message: string): string {
-  return nondeterminismIn(message.includes('[TMPRL1100]') ? message : (FAILURE.exec(message)?.[1] ?? message))
+export function replayError(message: string): Pick<Recording, 'error' | 'advice'> {
+  const [, controller] = UNKNOWN_WORKFLOW.exec(message) ?? []
+  if (controller !== undefined)
+    return {
+      error: `the run belongs to controller "${controller}", which this build does not have`,
+      advice: 'pass the module of the controller with --controllers FILE, as for the worker',
+    }
+  return {
+    error: nondeterminismIn(message.includes('[TMPRL1100]') ? message : (FAILURE.exec(message)?.[1] ?? message)),
+  }
 }
 
 let isQuiet = false

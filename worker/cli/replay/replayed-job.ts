@@ -2,7 +2,16 @@
 
 import { UsageError } from '../../server/usage-error.ts'
 import { nameOf } from '../query/format.ts'
-import { runBefore, runIDOf, runIDsDuring, resetTimes, signalsAfter, howEnded } from './history-events.ts'
+import {
+  runBefore,
+  runIDOf,
+  runIDsDuring,
+  resetTimes,
+  signalsAfter,
+  howEnded,
+  openTaskFailure,
+  replayObstacle,
+} from './history-events.ts'
 import type { LoadedJob } from './load.ts'
 import { EXACT_TIMES, type EventTexts, passesOf, type ReplayedPass } from './passes.ts'
 import type { Recording } from './record.ts'
@@ -38,7 +47,7 @@ export function replayedJob(job: LoadedJob, recordings: readonly Recording[], ti
     object: subject === undefined ? workflowId : nameOf(subject),
     state: howEnded(entries, events),
     passes: passes.map((one, index) => ({ ...one, pass: index + 1 })),
-    notes: [...recordings.flatMap(({ error }) => errorNote(error)), ...notesOf(job, times)],
+    notes: [...recordings.flatMap(errorNote), ...notesOf(job, times)],
   }
 }
 
@@ -47,16 +56,27 @@ function inputOf(recording: Recording | undefined) {
   return (began?.input ?? {}) as { readonly subject?: Parameters<typeof nameOf>[0]; readonly jobID?: string }
 }
 
-function errorNote(error: string | undefined): readonly string[] {
-  return error === undefined
+function errorNote({ error, advice }: Recording): readonly string[] {
+  if (error === undefined) return []
+  return [
+    advice === undefined
+      ? `your workflow code cannot replay this run: ${error}; replay it with the Pawl version that ran it`
+      : `${error}; ${advice}`,
+  ]
+}
+
+function failureNote(events: LoadedJob['events']): readonly string[] {
+  const failure = replayObstacle(events) === undefined ? openTaskFailure(events) : undefined
+  return failure === undefined
     ? []
-    : [`your workflow code cannot replay this run: ${error}; replay it with the Pawl version that ran it`]
+    : [`the workflow task after these passes failed: ${failure}; fix the code and restart the worker`]
 }
 
 function notesOf({ workflowId, events, rows, earlier }: LoadedJob, times: EventTexts): readonly string[] {
   const waiting = signalsAfter(events)
   const missing = runBefore(earlier[0]?.events ?? events)
   return [
+    ...failureNote(events),
     ...(missing === ''
       ? []
       : [`the first passes of the job are missing: Temporal has deleted the history of its earlier run ${missing}`]),

@@ -3,8 +3,9 @@
 import { emitKeypressEvents, type Key } from 'node:readline'
 
 import { writeJson } from '../../../workflows/kit/index.ts'
-import { ansiPaint, formatTime, plainPaint } from '../query/format.ts'
+import { ansiPaint, formatTime, plainPaint, singleLine } from '../query/format.ts'
 import { type CodeFlags, codeOf, type LoadedJob } from './load.ts'
+import { type ReplayObstacle, replayObstacle } from './history-events.ts'
 import { type Recording, recordRuns } from './record.ts'
 import { replayedJob, upTo } from './replayed-job.ts'
 import { headText, passText } from './job-text.ts'
@@ -14,13 +15,14 @@ interface ShowFlags extends CodeFlags {
   /** The next useful command; undefined for a job in a file. */
   readonly next?: string | undefined
   readonly to?: string
+  /** Time limit of the replay of each run in milliseconds. */
+  readonly limitMs?: number | undefined
   readonly output: 'text' | 'wide' | 'json'
 }
 
+/** @throws an Error with the reason if no pass of the job can be replayed. */
 export async function showJob(job: LoadedJob, flags: ShowFlags, payloadKeyPath: string | undefined): Promise<void> {
-  const code = await codeOf(flags)
-  const recordings: Recording[] = []
-  for await (const one of recordRuns({ code, payloadKeyPath }, [...job.earlier, job])) recordings.push(one)
+  const recordings = await recordJob(job, flags, payloadKeyPath)
   const isWide = flags.output !== 'text'
   const now = new Date()
   const times = isWide ? EXACT_TIMES : { format: (at: Date) => formatTime(at, now), isWide }
@@ -41,6 +43,32 @@ export async function showJob(job: LoadedJob, flags: ShowFlags, payloadKeyPath: 
     )
   else process.stdout.write(pages.join(''))
   if (flags.next !== undefined) process.stdout.write(`\nnext: ${flags.next}\n`)
+}
+
+async function recordJob(
+  job: LoadedJob,
+  flags: Pick<ShowFlags, keyof CodeFlags | 'limitMs'>,
+  payloadKeyPath: string | undefined,
+): Promise<readonly Recording[]> {
+  const runs = [...job.earlier, job]
+  // Without a replayable run, the workflows need not be loaded.
+  const obstacle = runs.some(({ events }) => replayObstacle(events) === undefined)
+    ? undefined
+    : replayObstacle(job.events)
+  if (obstacle !== undefined) throw replayFailure(job, obstacle)
+  const code = await codeOf(flags)
+  const recordings: Recording[] = []
+  for await (const one of recordRuns({ code, payloadKeyPath, limitMs: flags.limitMs }, runs)) recordings.push(one)
+  const last = recordings.at(-1)
+  const isEmpty = recordings.every(({ entries }) => !entries.some((entry) => entry.told === 'pass'))
+  if (last?.error !== undefined && last.advice !== undefined && isEmpty)
+    throw replayFailure(job, { error: last.error, advice: last.advice })
+  return recordings
+}
+
+/** For a run of which no pass can be replayed. */
+export function replayFailure({ workflowId }: Pick<LoadedJob, 'workflowId'>, { error, advice }: ReplayObstacle): Error {
+  return new Error(singleLine(`run "${workflowId}": ${error}; ${advice}`, 2000))
 }
 
 /** The state of the pager on a terminal. */

@@ -31,6 +31,8 @@ interface GateFlags extends JournalFlags, CodeFlags {
   readonly allNamespaces?: boolean
   /** A file of `pawl journal export`, or a folder with such files. */
   readonly file?: string
+  /** Time limit of the replay of each run in milliseconds. */
+  readonly limitMs?: number | undefined
   readonly output: 'text' | 'wide' | 'json'
 }
 
@@ -50,7 +52,7 @@ export async function runUpgradeGate(
 ): Promise<number> {
   const { against, againstControllers, controllers, file } = flags
   const other = await otherBuild(against, { controllers, againstControllers })
-  const builds = { base: await codeOf(flags), other: other.code, payloadKeyPath }
+  const builds = { base: await codeOf(flags), other: other.code, payloadKeyPath, limitMs: flags.limitMs }
   const compareAndPrint = async ({ jobs, writesOf, notes }: PastJobs) => {
     const verdict = verdictOf(await compareBuilds(builds, jobs, writesOf))
     return printVerdict(verdict, [...notes, ...other.notes], flags.output)

@@ -4,7 +4,10 @@ import type { KubeObject } from '../../../activities/kube/client.ts'
 import { path, textAt, valueAt } from '../../../workflows/kit/index.ts'
 import { errorText, isBad, nameOf, phaseIn, singleLine } from '../query/format.ts'
 import { suggestedCommand } from '../suggestion.ts'
-import type { LiveNode } from './live-tree.ts'
+import { childrenFirst, type LiveNode } from './live-tree.ts'
+
+/** Exit code when a user or another program must act before the object goes. */
+export const HELD_UP = 3
 
 interface BlockingFinalizer {
   readonly finalizer: string
@@ -32,8 +35,12 @@ export interface Blocker {
 export function blockersOf(node: LiveNode): readonly Blocker[] {
   const below = node.children.flatMap(blockersOf)
   const own = blockerOf(node)
-  const isHeldByOthers = own.finalizers.some(({ isOurs }) => !isOurs)
-  return node.children.length === 0 || isHeldByOthers || own.waits.length > 0 ? [...below, own] : below
+  return node.children.length === 0 || isHeldByOthers(own.finalizers) || own.waits.length > 0 ? [...below, own] : below
+}
+
+/** Whether a finalizer of another program blocks the deletion, now or as soon as the object is in deletion. */
+export function isHeldByOthers(finalizers: readonly BlockingFinalizer[]): boolean {
+  return finalizers.some(({ isOurs }) => !isOurs)
 }
 
 function blockerOf(node: LiveNode): Blocker {
@@ -41,11 +48,7 @@ function blockerOf(node: LiveNode): Blocker {
   const { metadata } = object
   const phase = phaseIn(object) ?? null
   const since = metadata.deletionTimestamp ?? null
-  const finalizers = (metadata.finalizers ?? []).map((finalizer) => ({
-    finalizer,
-    setBy: managerOf(object, finalizer) ?? null,
-    isOurs: finalizer === kind.steering.finalizer,
-  }))
+  const finalizers = finalizersOf(object, kind.steering.finalizer)
   return {
     object: nameOf({ kind: kind.kind, namespace: metadata.namespace ?? '', name: metadata.name }),
     since,
@@ -54,9 +57,17 @@ function blockerOf(node: LiveNode): Blocker {
       errorText(valueAt(object, path('status.lastError')) as Readonly<Record<string, unknown>> | undefined) ?? null,
     waits: waitsIn(object),
     finalizers,
-    isStuck:
-      since !== null && (isBad(phase ?? undefined) || isPaused(node) || finalizers.some(({ isOurs }) => !isOurs)),
+    isStuck: isHeldByOthers(finalizers) || (since !== null && (isBad(phase ?? undefined) || isPaused(node))),
   }
+}
+
+/** @param own the finalizer that Pawl's controller of the kind removes; undefined if it adds none. */
+export function finalizersOf(object: KubeObject, own: string | undefined): readonly BlockingFinalizer[] {
+  return (object.metadata.finalizers ?? []).map((finalizer) => ({
+    finalizer,
+    setBy: managerOf(object, finalizer) ?? null,
+    isOurs: finalizer === own,
+  }))
 }
 
 function managerOf({ metadata }: KubeObject, finalizer: string): string | undefined {
@@ -95,12 +106,18 @@ export function blockerLines({ object, since, phase, error, waits, finalizers }:
   return [
     `${object}: ${state}${inPhase}${error === null ? '' : `: ${error}`}`,
     ...waits.map((wait) => `  ${wait}`),
-    ...(since === null ? [] : finalizers).map(({ finalizer, setBy, isOurs }) => {
-      const by = setBy === null ? '' : `, set by "${singleLine(setBy, 100)}"`
-      const remover = isOurs ? 'the deletion job removes it when it succeeds' : 'the program that set it must remove it'
-      return `  finalizer "${singleLine(finalizer, 200)}"${by}: ${remover}`
-    }),
+    ...finalizers.filter(({ isOurs }) => since !== null || !isOurs).map((one) => `  ${finalizerLine(one)}`),
   ]
+}
+
+/** @param own what removes the finalizer of Pawl, and when. */
+export function finalizerLine(
+  { finalizer, setBy, isOurs }: BlockingFinalizer,
+  own = 'the deletion job removes it when it succeeds',
+): string {
+  const by = setBy === null ? '' : `, set by "${singleLine(setBy, 100)}"`
+  const remover = isOurs ? own : 'the program that set it must remove it'
+  return `finalizer "${singleLine(finalizer, 200)}"${by}: ${remover}`
 }
 
 /** Commands that continue the deletion, with their effects. @param words the object and the user's flags. */
@@ -111,12 +128,15 @@ export function remedies(root: LiveNode, blockers: readonly Blocker[], words: st
   const isLeft =
     steering.orphan !== undefined &&
     Object.entries(steering.orphan).every(([key, value]) => root.object.metadata.annotations?.[key] === value)
+  // Without a failed uninstall, there is nothing to skip: a finalizer of another program stays.
+  const hasFailed = isFailed || blockers.some(({ phase }) => isBad(phase ?? undefined))
   const command = (args: string, effect: string) => `  ${suggestedCommand(args)}: ${effect}`
   return [
     'when the cause is fixed, or cannot be fixed:',
     ...(isPaused(root) ? [command(`resume ${words}`, 'resumes the object')] : []),
     ...(isFailed && steering.reconcile !== undefined ? [command(`reconcile ${words}`, 'retries the deletion')] : []),
-    ...(steering.orphan === undefined || isLeft
+    ...foreignFinalizerRemedies(root),
+    ...(steering.orphan === undefined || isLeft || !hasFailed
       ? []
       : [command(`delete ${words} --without-uninstall`, 'deletes the object and keeps the deployed objects')]),
     command(
@@ -124,4 +144,19 @@ export function remedies(root: LiveNode, blockers: readonly Blocker[], words: st
       'removes all finalizers, also those of other programs; the deployed objects stay, and Pawl no longer knows them',
     ),
   ]
+}
+
+const MOST_EDITS = 5
+
+/** One command for each object that has a finalizer of another program. */
+function foreignFinalizerRemedies(root: LiveNode): readonly string[] {
+  const all = childrenFirst(root).flatMap(({ kind, object }) => {
+    const names = finalizersOf(object, kind.steering.finalizer).flatMap(({ finalizer, isOurs }) =>
+      isOurs ? [] : [`"${singleLine(finalizer, 200)}"`],
+    )
+    const { namespace = '', name } = object.metadata
+    const effect = `remove ${names.join(' and ')} if the program that set it no longer runs`
+    return names.length === 0 ? [] : [`  kubectl edit ${kind.kind.toLowerCase()}/${name} -n ${namespace}: ${effect}`]
+  })
+  return all.slice(0, MOST_EDITS)
 }

@@ -12,6 +12,7 @@ import { quotedName } from '../query/format.ts'
 import { missingInCluster } from '../missing-object.ts'
 import { newestEvents } from '../live-objects.ts'
 import { withUserClient, userName } from '../user.ts'
+import { finalizerLine, finalizersOf, HELD_UP, isHeldByOthers } from './blockers.ts'
 import { type SteerFlags, formatResults } from './open-object.ts'
 
 interface Flags extends SteerFlags {
@@ -52,7 +53,7 @@ export async function deleteWithoutJobs(kind: NamedKind, name: string, flags: Fl
       await kube.request('DELETE', path, { body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid } } })
     const present = await read()
     const isGone = present?.metadata.uid !== uid
-    const finalizers = isGone ? [] : (present?.metadata.finalizers ?? [])
+    const finalizers = isGone || present === undefined ? [] : finalizersOf(present, ownFinalizer(kind))
     const events = isGone
       ? []
       : await waitForEvents(
@@ -61,10 +62,13 @@ export async function deleteWithoutJobs(kind: NamedKind, name: string, flags: Fl
     const lines = isGone
       ? [`${title} is deleted`]
       : [
-          `${title} is in deletion${isNew ? `, requested by ${by}` : ''}; it exists until these finalizers are removed: ${finalizers.join(', ')}`,
+          `${title} is in deletion${isNew ? `, requested by ${by}` : ''}; it waits for:`,
+          ...finalizers.map((one) => `  ${finalizerLine(one, 'Pawl removes it when nothing needs the object')}`),
           ...events.map((event) => `  ${event}`),
         ]
-    const data = { kind: groupKindText(kind), namespace: place, name, uid, by, gone: isGone, finalizers, events }
+    const names = finalizers.map(({ finalizer }) => finalizer)
+    const data = { kind: groupKindText(kind), namespace: place, name, uid, by, gone: isGone, finalizers: names, events }
+    process.exitCode = isHeldByOthers(finalizers) ? HELD_UP : 0
     process.stdout.write(
       await formatResults([{ target: { kind, name }, result: { lines, data } }], flags.output, false),
     )
@@ -73,13 +77,20 @@ export async function deleteWithoutJobs(kind: NamedKind, name: string, flags: Fl
 
 /** @throws UsageError for a kind that another program owns, such as Namespace. */
 function targetOf(kind: NamedKind): LevelTarget {
-  const controller = [...builtInRegistry.controllers.values()].find(({ target }) =>
-    isSameGroupKind(groupKindOf(target), kind),
-  )
-  const target: LevelTarget = controller?.target ?? kind
+  const target: LevelTarget = controllerOf(kind)?.target ?? kind
   if (target.isReadOnly === true)
     throw new UsageError(`kind "${kind.kind}" does not belong to Pawl; delete the object with kubectl`)
   return target
+}
+
+/** The finalizer that Pawl's controller of the kind removes; undefined if it adds none. */
+function ownFinalizer(kind: NamedKind): string | undefined {
+  const controller = controllerOf(kind)
+  return controller?.mode === 'level' ? controller.finalizer : undefined
+}
+
+function controllerOf(kind: NamedKind) {
+  return [...builtInRegistry.controllers.values()].find(({ target }) => isSameGroupKind(groupKindOf(target), kind))
 }
 
 /** An object that was just deleted gets its Event a moment later. */

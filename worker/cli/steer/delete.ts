@@ -9,7 +9,7 @@ import { groupKindText, isSameGroupKind } from '../../../workflows/kit/index.ts'
 import { suggestedCommand } from '../suggestion.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { isBad, phaseIn } from '../query/format.ts'
-import { type Blocker, blockerLines, blockersOf, isNotable, remedies } from './blockers.ts'
+import { type Blocker, blockerLines, blockersOf, HELD_UP, isNotable, remedies } from './blockers.ts'
 import { deletionOrderText } from './deletion-order.ts'
 import { deleteWithoutJobs } from './delete-without-jobs.ts'
 import { forceDeletion } from './force.ts'
@@ -27,9 +27,6 @@ import {
   withSteerFlags,
 } from './open-object.ts'
 import { annotate, tryEmitEvent } from './record.ts'
-
-/** Exit code when only a user can continue the deletion. */
-const HELD_UP = 3
 
 interface DeleteFlags extends SteerFlags {
   readonly withoutUninstall?: boolean

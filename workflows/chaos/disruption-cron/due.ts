@@ -27,6 +27,9 @@ export interface CronState {
   readonly isTargetThere: boolean
 }
 
+/** The values of `status.lastSkippedReason`. */
+export type SkipReason = 'TargetMissing' | 'StillThere' | 'TooLate'
+
 export type CronDecision = {
   /** The value for the status, if known. */
   readonly lastMs: number | undefined

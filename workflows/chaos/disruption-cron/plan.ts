@@ -5,7 +5,8 @@ import { configOf } from '../config.ts'
 import { DISRUPTION_CRON_KIND, manifestAnnotations } from '../contract.ts'
 import { specProblemsText } from '../disruption/rules/spec.ts'
 import { timestampMs, timestampText } from '../timestamp.ts'
-import { missingTarget, cronDecision, type CronDecision, withHistory } from './due.ts'
+import { missingTarget, cronDecision, type CronDecision, type SkipReason, withHistory } from './due.ts'
+import { skipText } from './explain.ts'
 import {
   type Child,
   deleteChildren,
@@ -94,8 +95,11 @@ const checkSpec = action<CronPass>('checkSpec', ({ target }): Outcome => {
   return problems.length === 0 ? done : fail('InvalidSpec', specProblemsText(problems))
 })
 
-/** The values of the status field. */
-const SKIP_REASONS = { 'target missing': 'TargetMissing', 'still there': 'StillThere', 'too late': 'TooLate' } as const
+const SKIP_REASONS = {
+  'target missing': 'TargetMissing',
+  'still there': 'StillThere',
+  'too late': 'TooLate',
+} as const satisfies Readonly<Record<string, SkipReason>>
 
 const createDue = action<CronPass>('runDue', async (pass): Promise<Outcome> => {
   const { status, now } = pass
@@ -108,7 +112,7 @@ const createDue = action<CronPass>('runDue', async (pass): Promise<Outcome> => {
   const { forMs } = decision
   const targetResource = targetIn(pass)
   if (decision.run !== 'now' || targetResource === undefined) {
-    recordSkip(pass, forMs, decision.run === 'now' ? 'target missing' : decision.run)
+    await reportSkip(pass, { forMs, nextMs, why: decision.run === 'now' ? 'target missing' : decision.run })
     return next
   }
   if (await isBlocked(pass)) return next
@@ -128,10 +132,29 @@ function setScheduleStatus(pass: CronPass, { run, lastMs, nextMs }: CronDecision
   status.pausedSince = run === 'paused' ? (target.status?.pausedSince ?? timestampText(now.getTime())) : null
 }
 
-function recordSkip({ target, status, log }: CronPass, forMs: number, why: keyof typeof SKIP_REASONS): void {
-  status.lastSkippedTime = timestampText(forMs)
-  status.lastSkippedReason = SKIP_REASONS[why]
-  log.warn('no Disruption is created', { cron: target.metadata.name, for: timestampText(forMs), why })
+interface Skip {
+  readonly forMs: number
+  readonly nextMs: number | undefined
+  readonly why: keyof typeof SKIP_REASONS
+}
+
+/**
+ * Emits one Event for each skipped time. Only a late start is a Warning: receivers of notifications get each Warning,
+ * and the other reasons may repeat every minute.
+ */
+async function reportSkip({ target, status, act, log }: CronPass, { forMs, nextMs, why }: Skip): Promise<void> {
+  const [time, reason] = [timestampText(forMs), SKIP_REASONS[why]]
+  status.lastSkippedTime = time
+  status.lastSkippedReason = reason
+  log.warn('no Disruption is created', { cron: target.metadata.name, for: time, why })
+  const { name } = target.metadata
+  const cause = skipText(reason, { name, targetResource: target.spec.targetResource })
+  const next = nextMs === undefined ? '' : `; next run at ${timestampText(nextMs)}`
+  await act.event({
+    type: reason === 'TooLate' ? 'Warning' : 'Normal',
+    reason: 'DisruptionCronSkipped',
+    message: `the run at ${time} was skipped: ${cause}${next}`,
+  })
 }
 
 /** Undefined for an invalid schedule. */

@@ -6,6 +6,7 @@ import { defineLevel } from '../../kit/index.ts'
 import { FINALIZER } from '../contract.ts'
 import { disruptionKind } from '../disruption/kind.ts'
 import { CHILD_KIND } from '../parent-pass.ts'
+import { explainRollout } from './explain.ts'
 import { type DisruptionRollout, disruptionRolloutKind } from './kind.ts'
 import { rolloutQueries, type RolloutPassState, endRollout, followContainers } from './plan.ts'
 
@@ -22,6 +23,7 @@ export const disruptionRolloutController = defineLevel<RolloutPassState, Disrupt
   // configuration. `along`: the pass's next activity records its Kubernetes Events, without a call of their own.
   settings: { queue: 'chaos', events: 'along' },
   // CHILD_KIND is the kind Disruption, in the form `group/version/Kind`.
+  explain: explainRollout,
   plurals: { [CHILD_KIND]: disruptionKind.plural },
   writes: [{ kind: CHILD_KIND, verbs: ['create', 'delete'] }],
 })

@@ -23,6 +23,7 @@ import {
 import { rolloutProblems } from './admission.ts'
 import { rolloutDecision, updatedContainers, containerHashes, type ContainerHashes } from './changes.ts'
 import type { Deployment, StatefulSet } from '../../kit/kind/kubernetes/apps/v1.ts'
+import { TOO_LATE } from './explain.ts'
 import type { DisruptionRollout } from './kind.ts'
 
 /** The observed part of the target resource: its pod selector and the hashes of its containers. */
@@ -71,7 +72,7 @@ const recordContainers = action<RolloutPass>('seeContainers', async (pass): Prom
 })
 
 const createForChange = action<RolloutPass>('disturbChange', async (pass): Promise<Outcome> => {
-  const { target, state, status, now, log } = pass
+  const { target, state, status, act, now, log } = pass
   // R2
   const testedMs = latest([timestampMs(target.status?.lastScheduleTime), ...state.children.map(scheduledAtMs)])
   const lastScheduleTime = testedMs === undefined ? undefined : timestampText(testedMs)
@@ -87,8 +88,12 @@ const createForChange = action<RolloutPass>('disturbChange', async (pass): Promi
   if (decision.run === 'too late') {
     // The status keeps the change until the next one: each change is skipped once.
     const skipped = timestampText(decision.forMs)
-    if (target.status?.lastSkippedTime !== skipped)
+    if (target.status?.lastSkippedTime !== skipped) {
       log.info('no Disruption is created', { rollout: target.metadata.name, why: 'too late' })
+      const { kind, name } = target.spec.targetResource
+      const message = `the change of ${kind} "${name}" at ${skipped} was skipped: ${TOO_LATE}`
+      await act.event({ type: 'Warning', reason: 'DisruptionRolloutSkipped', message })
+    }
     status.lastSkippedTime = skipped
   }
   if (decision.run !== 'now' || targetResource === undefined || (await isBlocked(pass))) return done

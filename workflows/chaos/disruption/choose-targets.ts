@@ -18,10 +18,11 @@
 // I4. When the pass takes over a Disruption of chaos-controller, missing chaos pods are created, as chaos-controller
 //   would do.
 
-import { action, again, done, labelSelectorText, type Outcome } from '../../kit/index.ts'
+import { action, again, done, type Outcome } from '../../kit/index.ts'
 import { DISRUPTION_NAMESPACE_LABEL, kindNamesOf, TARGET_LABEL } from '../contract.ts'
 import { targetLabel } from './chaos-pod.ts'
 import type { DisruptionSpec } from './kind.ts'
+import { noTargetsText, takenTargetsText } from './missing-targets.ts'
 import { injectionKey, type Target } from './observed.ts'
 import { rememberTargets } from './observe-targets.ts'
 import { configOf, type DisruptionPass, isOfNodes, specOf, statusIn } from './pass.ts'
@@ -36,8 +37,6 @@ const CHOOSE_AGAIN_MS = 15_000
 /** The number of label values in one list request. */
 const LABEL_VALUES_PER_LIST = 50
 const MAX_SPARED_NODES = 100
-/** Characters; the API server limits the message of an Event. */
-const LONGEST_SELECTOR_IN_EVENT = 300
 
 export const chooseTargets = action<DisruptionPass>('chooseTargets', async (pass): Promise<Outcome> => {
   const { status, act } = pass
@@ -52,7 +51,7 @@ export const chooseTargets = action<DisruptionPass>('chooseTargets', async (pass
     await act.event({
       type: 'Warning',
       reason: 'NoTargetsFound',
-      message: noTargetsMessage(spec, pass.target.metadata.namespace),
+      message: noTargetsText(spec, pass.target.metadata.namespace),
     })
     setTargetStatus(status, { targets: [], matching: 0, desired: isStatic ? 0 : requestedCount(spec.count, 0) })
     return isStatic ? again(CHOOSE_AGAIN_MS) : done
@@ -71,7 +70,7 @@ export const chooseTargets = action<DisruptionPass>('chooseTargets', async (pass
     await act.event({
       type: 'Normal',
       reason: 'NoMoreTargets',
-      message: `selected ${desired - (missing - drawn.length)} of ${desired} targets: all other matches are already targets of other Disruptions`,
+      message: takenTargetsText(desired - (missing - drawn.length), desired),
     })
   const targets = [...retained, ...drawn].sort()
   setTargetStatus(status, {
@@ -169,22 +168,6 @@ async function targetsOfOthers(pass: DisruptionPass, names: readonly string[]): 
       (disruption !== name || disruptionNamespace !== namespace) && isDisturbing && !(isShared && !kinds.has(does)),
   )
   return new Set(others.map(({ target }) => target))
-}
-
-function noTargetsMessage(spec: DisruptionSpec, namespace: string): string {
-  const [state, place, resource] =
-    spec.level === 'node'
-      ? ['ready node', '', 'nodes']
-      : [
-          spec.onInit === true ? 'pod that waits for chaos-handler' : 'running pod',
-          ` in namespace "${namespace}"`,
-          `pods -n ${namespace}`,
-        ]
-  const { selector: matchLabels = {}, advancedSelector: matchExpressions = [] } = spec
-  const selector = labelSelectorText({ matchLabels, matchExpressions })
-  const isShort = selector !== undefined && selector.length <= LONGEST_SELECTOR_IN_EVENT
-  const advice = isShort ? `; compare: kubectl get ${resource} -l '${selector}'` : ''
-  return `no ${state}${place} matches spec.selector, spec.advancedSelector and spec.filter${advice}`
 }
 
 export const ignoreLostTargets = action<DisruptionPass>('ignoreLost', async (pass) => {

@@ -14,6 +14,7 @@ import { remainingChaosPods, deleteChaosPods } from './end-chaos-pods.ts'
 import type { TargetInjections } from './kind.ts'
 import { targetsByName } from './observe-targets.ts'
 import { isOnPreviousNode, isReplaced, rememberReplaced } from './moved-targets.ts'
+import { rememberUncreated } from './uncreated-pods.ts'
 import { type ChaosPod, injectionKey, type Target } from './observed.ts'
 import type { NetworkHost } from './schema/network.ts'
 import { configIn, type DisruptionPass, isOfNodes, specOf, statusIn, timesIn } from './pass.ts'
@@ -139,7 +140,11 @@ async function createMissing(pass: DisruptionPass, missing: readonly MissingPod[
   const needsCloudHosts = missing.some(({ kind }) => kind === 'network-disruption')
   const cloud = needsCloudHosts ? await findCloudHosts(pass) : { hosts: [] }
   const isCloudFailed = 'problem' in cloud
-  if (isCloudFailed) await pass.act.event({ type: 'Warning', reason: 'CreateFailed', message: cloud.problem })
+  if (isCloudFailed) {
+    await pass.act.event({ type: 'Warning', reason: 'CreateFailed', message: cloud.problem })
+    for (const { target, kind } of missing)
+      if (kind === 'network-disruption') rememberUncreated(pass, { target, does: kind }, cloud.problem)
+  }
   // M2
   const possible = isCloudFailed ? missing.filter(({ kind }) => kind !== 'network-disruption') : missing
   const cloudHosts = isCloudFailed ? [] : cloud.hosts
@@ -180,6 +185,7 @@ async function createChaosPod(
   })
   if ('problem' in built) {
     const { reason, message } = built.problem
+    rememberUncreated(pass, { target, does: kind }, message)
     await act.event({ type: 'Warning', reason, message: `${target}: ${message}`, occasion: name })
     return
   }

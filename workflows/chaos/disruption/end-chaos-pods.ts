@@ -19,6 +19,7 @@ export const endChaosPods = action<DisruptionPass>('endChaosPods', async (pass) 
   const { chaosPods } = pass.state
   await releaseChaosPods(pass, chaosPods)
   await reportFailures(pass)
+  await reportNotInjected(pass)
   await reportSimulated(pass)
   // The deletion of a target that has lost its labels wakes no pass.
   return chaosPods.some((pod) => needsHealth(pod) && !wasReleased(pass, pod)) ? later(RECHECK_MS) : done
@@ -98,6 +99,21 @@ async function reportFailures({ act, state }: DisruptionPass): Promise<void> {
       const why = reason === '' ? '' : ` (${reason})`
       const message = `chaos pod ${namespace}/${name} failed to inject ${does} into ${target}${why}${said === undefined ? `; see its log: kubectl logs -n ${namespace} ${name}` : `: ${said}`}`
       await act.event({ type: 'Warning', reason: 'ChaosPodWarningState', message, occasion: uid })
+    }),
+  )
+}
+
+/** Emits an Event for each running injector that reports why it has not injected, such as an unsupported kernel. */
+async function reportNotInjected({ act, state }: DisruptionPass): Promise<void> {
+  const waiting = state.chaosPods.filter(
+    ({ phase, isReady, isDeleting, isSimulated, message }) =>
+      phase === 'Running' && !isReady && !isDeleting && isSimulated !== true && message !== undefined,
+  )
+  await Promise.all(
+    waiting.map(async ({ metadata: { namespace = '', name, uid }, target, does, message = '' }) => {
+      const reason = message.replace(/^not injected: /, '')
+      const text = `chaos pod ${namespace}/${name} has not injected ${does} into ${target}: ${reason}`
+      await act.event({ type: 'Warning', reason: 'NotInjected', message: text, occasion: uid })
     }),
   )
 }

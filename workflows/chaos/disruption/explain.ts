@@ -1,30 +1,61 @@
 // Explains the status of a Disruption to users: how many targets are injected, and why the others are not.
 
 import { fieldsOf, type StatusExplanation, textOf } from '../../kit/index.ts'
+import type { DisruptionSpec } from './kind.ts'
+import { noTargetsText, takenTargetsText } from './missing-targets.ts'
+import { UNCREATED } from './uncreated-pods.ts'
+
+type Fields = Readonly<Record<string, unknown>>
 
 export function explainDisruption(disruption: object): StatusExplanation {
-  const status = fieldsOf(fieldsOf(disruption)['status'])
-  const phase = textOf(status['injectionStatus'])
-  const summary = summaryOf(status)
+  const fields = fieldsOf(disruption)
+  const phase = textOf(fieldsOf(fields['status'])['injectionStatus'])
+  const summary = summaryOf(fields)
   return { ...(phase !== '' && { phase }), ...(summary !== '' && { summary }) }
 }
 
-function summaryOf(status: Readonly<Record<string, unknown>>): string {
-  const { injectedTargetsCount: injected, desiredTargetsCount: desired, targetInjections } = status
+function summaryOf(disruption: Fields): string {
+  const status = fieldsOf(disruption['status'])
+  const { injectedTargetsCount: injected, desiredTargetsCount: desired, targetInjections, isStuckOnRemoval } = status
   const reason = failedPods(fieldsOf(targetInjections)) || textOf(status['message'])
   // A projection has no counts.
   if (typeof injected !== 'number' || typeof desired !== 'number') return reason
+  const missing = isStuckOnRemoval === true || reason !== '' ? undefined : missingTargets(disruption, desired)
+  if (missing?.isEmpty === true) return missing.reason
   const counts = `${injected} of ${desired} targets injected`
-  return reason === '' ? counts : `${counts}: ${reason}`
+  const why = missing?.reason ?? reason
+  return why === '' ? counts : `${counts}: ${why}`
+}
+
+/** Why fewer targets than desired were chosen; undefined if enough were chosen, or the Disruption is over. */
+function missingTargets(
+  { metadata, spec, status: given }: Fields,
+  desired: number,
+): { readonly reason: string; readonly isEmpty: boolean } | undefined {
+  const { namespace, deletionTimestamp } = fieldsOf(metadata)
+  const status = fieldsOf(given)
+  const { targets, selectedTargetsCount: selected, ignoredTargetsCount: ignored = 0, originalSpec } = status
+  const isOver = deletionTimestamp !== undefined || textOf(status['injectionStatus']).startsWith('Previously')
+  if (isOver || !Array.isArray(targets) || typeof selected !== 'number' || typeof ignored !== 'number') return undefined
+  const matching = selected + ignored
+  const used = (originalSpec ?? spec) as DisruptionSpec
+  if (matching === 0) return { reason: noTargetsText(used, textOf(namespace)), isEmpty: true }
+  const available = Math.min(desired, matching)
+  if (selected < available) return { reason: takenTargetsText(selected, available), isEmpty: false }
+  const thing = used.level === 'node' ? 'ready node' : 'running pod'
+  const matches = matching === 1 ? `${thing} matches` : `${thing}s match`
+  return selected < desired ? { reason: `only ${matching} ${matches}`, isEmpty: false } : undefined
 }
 
 /** The first target that is not injected and whose chaos pod reports an error. */
-function failedPods(targets: Readonly<Record<string, unknown>>): string {
+function failedPods(targets: Fields): string {
   const failed = Object.entries(targets).flatMap(([target, kinds]) =>
     Object.entries(fieldsOf(kinds)).flatMap(([kind, injection]) => {
       const { injectionStatus, injectorPodName, message, simulated } = fieldsOf(injection)
       if (injectionStatus === 'Injected' || simulated === true || textOf(message) === '') return []
       const reason = textOf(message).replace(/^not injected: /, '')
+      if (reason.startsWith(UNCREATED))
+        return [`no chaos pod for ${kind} into ${target}: ${reason.slice(UNCREATED.length)}`]
       return [`chaos pod ${textOf(injectorPodName)} has not injected ${kind} into ${target}: ${reason}`]
     }),
   )

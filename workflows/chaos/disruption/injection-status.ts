@@ -6,6 +6,7 @@ import { remainingChaosPods, stuckPodsIn } from './end-chaos-pods.ts'
 import { isReplaced } from './moved-targets.ts'
 import { type DisruptionPass, injectionStatusIn, specOf, statusIn, timesIn } from './pass.ts'
 import { timestampText } from '../timestamp.ts'
+import { UNCREATED, uncreatedIn } from './uncreated-pods.ts'
 
 export interface StatusInput {
   readonly current: InjectionStatus
@@ -70,6 +71,7 @@ function finalStatus(current: InjectionStatus): InjectionStatus {
  * The state of each kind on each target. `since` is the time of the first injection and never changes.
  *
  * @param stuck the names of chaos pods that could not clean up.
+ * @param uncreated the reasons why chaos pods could not be created, by `injectionKey`.
  * @param at the current time as a Kubernetes timestamp.
  */
 export function targetInjectionsOf(
@@ -79,6 +81,7 @@ export function targetInjectionsOf(
     kinds,
     pods,
     stuck,
+    uncreated = new Map(),
   }: {
     readonly before: TargetInjections
     readonly targets: readonly string[]
@@ -87,13 +90,18 @@ export function targetInjectionsOf(
       readonly metadata: { readonly name: string }
     })[]
     readonly stuck: ReadonlySet<string>
+    readonly uncreated?: ReadonlyMap<string, string>
   },
   at: string,
 ): TargetInjections {
   const ofKind = (target: string, kind: string) => {
     const pod = pods.find((one) => one.target === target && one.does === kind)
     const isStuck = pod !== undefined && stuck.has(pod.metadata.name)
-    return injectionOf(before[target]?.[kind], pod, { isStuck, at })
+    const problem = pod === undefined ? uncreated.get(injectionKey({ target, does: kind })) : undefined
+    return {
+      ...injectionOf(before[target]?.[kind], pod, { isStuck, at }),
+      ...(problem !== undefined && { message: `${UNCREATED}${problem}` }),
+    }
   }
   const ofTarget = (target: string) => kinds.map((kind) => [kind, ofKind(target, kind)] as const)
   return Object.fromEntries([...targets].sort().map((target) => [target, Object.fromEntries(ofTarget(target))]))
@@ -183,7 +191,7 @@ export function updateInjectionStatus(pass: DisruptionPass): boolean {
   status.injectedTargetsCount = injectedTargets(about).length
   if (targets.length > 0 || Object.keys(targetInjections).length > 0) {
     const injections = targetInjectionsOf(
-      { kinds, pods, targets, before: targetInjections, stuck: stuckPodsIn(pass) },
+      { kinds, pods, targets, before: targetInjections, stuck: stuckPodsIn(pass), uncreated: uncreatedIn(pass) },
       timestampText(now.getTime()),
     )
     status.targetInjections = injections

@@ -5,6 +5,7 @@
 //   T2. For a step with several runs (`retry`) the trace contains the last run and the number of runs.
 
 import { branches, type DrawnStep, flowchart } from './describe.ts'
+import { durationText } from './duration-text.ts'
 import type { Outcome } from './outcome.ts'
 import type { StepHooks } from './step.ts'
 
@@ -15,7 +16,7 @@ export type StepMark = 'ok' | 'fault' | 'thrown' | 'unended' | 'skipped'
 export interface TracedStep {
   readonly name: string
   readonly mark: StepMark
-  /** The outcome as text, unless it was `done`. */
+  /** The outcome as text, unless it was `done`. Delays are exact: `again in 5400000 ms`. */
   readonly said?: string
   /** The number of runs, if more than one. */
   readonly runs?: number
@@ -72,9 +73,15 @@ export function saidBy({ faults, againMs, stopped }: Outcome): string {
   ].join('; ')
 }
 
+/** How a drawn trace shows delays. */
+export interface TraceTextOptions {
+  /** Delays in milliseconds: `again in 5400000 ms`. Default: rounded, `again in 1 h 30 min`. */
+  readonly isExact?: boolean
+}
+
 /** The trace as a text tree, one step per line: ✓ ran, ✗ failed, – did not run. */
-export function describeTrace(trace: TracedStep): string {
-  const drawn = labelled(trace, (step) => `${SIGNS[step.mark]} ${lineOf(step)}`)
+export function describeTrace(trace: TracedStep, { isExact = false }: TraceTextOptions = {}): string {
+  const drawn = labelled(trace, (step) => `${SIGNS[step.mark]} ${lineOf(step, isExact)}`)
   return [drawn.name, ...branches(drawn.children, '')].join('\n')
 }
 
@@ -99,10 +106,17 @@ const STYLES = [
   '  classDef skipped stroke-dasharray:4 4,opacity:0.6',
 ]
 
-function lineOf({ name, mark, said, runs }: TracedStep): string {
+function lineOf({ name, mark, said, runs }: TracedStep, isExact = false): string {
   const often = runs === undefined ? '' : ` (${runs} runs)`
-  const result = resultText(mark, said)
+  const result = resultText(mark, isExact ? said : said?.replace(EXACT_DELAY, roundedDelay))
   return `${name}${often}${result === undefined ? '' : `: ${result}`}`
+}
+
+/** The delay at the end of an outcome's text (`saidBy`). */
+const EXACT_DELAY = /\bagain in (\d+(?:\.\d+)?) ms$/
+
+function roundedDelay(_text: string, ms: string): string {
+  return `again in ${durationText(Math.round(Number(ms)))}`
 }
 
 function resultText(mark: StepMark, said: string | undefined): string | undefined {

@@ -17,6 +17,15 @@ export function bugPrefix(controller: string): string {
   return `controller "${controller}": `
 }
 
+/** Starts the advice at the end of the message of a bug, after a semicolon. */
+export const BUG_REMEDY = 'fix the code and restart the worker'
+
+/** The message of a bug without the advice at its end. */
+export function withoutBugRemedy(message: string): string {
+  const end = message.indexOf(`; ${BUG_REMEDY}`)
+  return end === -1 ? message : message.slice(0, end)
+}
+
 /** @param message starts with `bugPrefix`. */
 export function bugCondition(message: string, generation: number | undefined): ConditionChange {
   const observed = generation === undefined ? {} : { observedGeneration: generation }

@@ -183,6 +183,8 @@ export interface LevelModeController extends AnyController {
   /** Queries by state name. Activities call their `view` functions. */
   readonly queries: Readonly<Record<string, StateQuery>>
   readonly settings: LevelSettings | undefined
+  /** The finalizer that the controller adds and removes. Absent: none. */
+  readonly finalizer?: string
   /** Declared writes. Outside of the target's namespace, only these places can contain objects that the target owns by label. */
   readonly writes: readonly WrittenKind[]
   readonly hostedBy?: never
@@ -199,6 +201,7 @@ export function levelMode(level: LevelController): LevelModeController {
     target: level.target,
     queries: level.queries,
     settings: level.settings,
+    ...(level.finalizer !== undefined && { finalizer: level.finalizer }),
     writes: level.writes,
     watches: levelKinds(level),
     routes: levelRoutes(level),

@@ -2,6 +2,7 @@
 // cache, app`, and safe Markdown for the details of a run. Summaries contain names and phases only; the UI shows inputs
 // and results itself.
 
+import { durationText } from '../plan/duration-text.ts'
 import { cutBytes } from './byte-limits.ts'
 import type { Subject } from './subject.ts'
 import type { LevelActivities, LevelJournal } from './level/level-activities.ts'
@@ -149,22 +150,7 @@ function said(verb: string, texts: readonly (string | undefined)[]): string | un
 
 function dueIn(againMs: number, attempt: number): string {
   if (attempt > 0) return `retry ${attempt}`
-  return againMs === 0 ? 'again at once' : `again in ${duration(againMs)}`
-}
-
-// Each unit with its size and the size of the next larger unit.
-const UNITS = [
-  ['h', 3_600_000, Infinity],
-  ['min', 60_000, 3_600_000],
-  ['s', 1000, 60_000],
-] as const
-
-/** `3 min 54 s`: the two largest units. */
-export function duration(ms: number): string {
-  if (ms < 1000) return `${ms} ms`
-  const counts = UNITS.map(([unit, size, larger]) => ({ unit, count: Math.floor((ms % larger) / size) }))
-  const texts = counts.filter(({ count }) => count > 0).map(({ unit, count }) => `${count} ${unit}`)
-  return texts.slice(0, 2).join(' ')
+  return againMs === 0 ? 'again at once' : `again in ${durationText(againMs)}`
 }
 
 /** The text as Markdown code in one line, cut to this length. Plain Markdown would turn stars into emphasis, drop tags and change quotes. */

@@ -5,4 +5,4 @@ export type { FakedCalls, FakedFaults, GivenPass, PassCourse, TestEvent, TestWri
 export { CREATED, stored } from './stored-objects.ts'
 export type { Unstored } from './stored-objects.ts'
 export { describeTrace, recordSteps, traceToMermaid } from '../plan/trace.ts'
-export type { StepMark, StepRecorder, TracedStep } from '../plan/trace.ts'
+export type { StepMark, StepRecorder, TracedStep, TraceTextOptions } from '../plan/trace.ts'

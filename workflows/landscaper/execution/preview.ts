@@ -16,7 +16,8 @@ type ObservedState = ExecutionState & { readonly target: ExecutionView | ChildEx
 export async function previewExecution(act: ExecutionActivities, asked: DryRunRequest): Promise<DryRunJob> {
   const input = { subject: asked.subject, jobID: asked.jobID, cause: 'plan' }
   const found = await observeExecution(act, input, asked.by, () => undefined)
-  if (found === undefined) throw new Error(`execution ${asked.subject.namespace}/${asked.subject.name} is not there`)
+  if (found === undefined)
+    throw new Error(`execution "${asked.subject.namespace}/${asked.subject.name}" does not exist`)
   return (await previewItems(act, asked, found)).job
 }
 

@@ -55,6 +55,8 @@ export interface InstallationActions<Pass> {
     execution: Execution | undefined,
     subInstallations: readonly Installation[],
   ): Outcome | Promise<Outcome>
+  /** Ends a job whose exports cannot be written when the job is interrupted or the Installation is deleted. */
+  abandonExports(pass: Pass): Outcome | Promise<Outcome>
   /** Fails if the spec was edited during the job. */
   checkGeneration(pass: Pass): Outcome | Promise<Outcome>
   /** Publishes the exports, and removes copies of former imports. */
@@ -101,6 +103,7 @@ export function installationSteps<Pass extends { readonly state: InstallationObs
     awaitChildren: action('awaitChildren', (pass) =>
       actions.awaitChildren(pass, pass.state.execution, pass.state.subInstallations),
     ),
+    abandonExports: action('abandonExports', (pass) => actions.abandonExports(pass)),
     checkGeneration: action('checkGeneration', (pass) => actions.checkGeneration(pass)),
     writeExports: action('writeExports', (pass) => actions.writeExports(pass)),
     awaitSuccessors: action('awaitSuccessors', (pass) => actions.awaitSuccessors(pass)),

@@ -1,4 +1,5 @@
-// The steps that stop a job early or hold it: an interrupt, the deletion of an Installation whose job has not started anything, and a pause.
+// The steps that stop a job early or hold it: an interrupt, the deletion of an Installation whose job has not started anything or cannot write its
+// exports, and a pause.
 //
 // An interrupt is passed to the running sub-installations, so that it reaches the whole tree. The hosted Execution ends its own items
 // (run-execution.ts). Source: spec/landscaper.md 2.11.
@@ -101,6 +102,23 @@ export function yieldToDeletion(pass: InstallationPass): Outcome {
   const { deleting, hasParent, lastError } = pass.state.target
   if (!deleting || isExecutionBegun(pass) || (hasParent && lastError === undefined)) return done
   return fail('InterruptOperation', 'the installation was deleted before this job began anything; the deletion follows')
+}
+
+/**
+ * Phase Completing: ends a job that could not write its exports when a user interrupts the job or deletes the Installation. Before the first failure
+ * both have no effect, because all children have finished and the job is about to end.
+ */
+export async function abandonExports(pass: InstallationPass): Promise<Outcome> {
+  const { deleting, interruptRequested } = pass.state.target
+  if (pass.draft.lastError === undefined || !(deleting || interruptRequested)) return done
+  if (interruptRequested && !(await removeInterrupt(pass))) return again(0)
+  const { message } = pass.draft.lastError
+  return fail(
+    'InterruptOperation',
+    deleting
+      ? `the installation was deleted before its exports were written; the deletion follows; the exports failed: ${message}`
+      : `operation was interrupted before the exports were written; the exports failed: ${message}`,
+  )
 }
 
 /**

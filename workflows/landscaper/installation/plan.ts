@@ -6,7 +6,7 @@ import { awaitDeletion, awaitSuccessors, deleteChildren } from './delete-childre
 import { awaitChildren, checkGeneration } from './await-children.ts'
 import type { InstallationPass } from './pass.ts'
 import { installationSteps } from './controller.gen.ts'
-import { awaitResume, interruptInstallation, yieldToDeletion } from './interrupt-installation.ts'
+import { abandonExports, awaitResume, interruptInstallation, yieldToDeletion } from './interrupt-installation.ts'
 import { IMPORT_CYCLE, triggerDependents, writeExports } from './write-exports.ts'
 import { runExecution } from './run-execution.ts'
 import { cleanUpSubInstallations, triggerSubInstallations } from './sub-installations.ts'
@@ -21,6 +21,7 @@ const step = installationSteps({
   yieldToDeletion,
   runExecution,
   awaitChildren,
+  abandonExports,
   checkGeneration,
   writeExports,
   awaitSuccessors,
@@ -56,7 +57,7 @@ export const installationPlan: JobPlan<InstallationPass> = {
       next: 'Completing',
     },
     Completing: {
-      step: sequential(step.checkGeneration, step.writeExports),
+      step: sequential(step.abandonExports, step.checkGeneration, step.writeExports),
       next: 'Succeeded',
     },
     InitDelete: {

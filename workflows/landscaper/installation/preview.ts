@@ -22,7 +22,7 @@ type Act = InstallationActivities & ExecutionActivities & Pick<Activities, 'obse
 export async function previewInstallation(act: Act, asked: DryRunRequest): Promise<DryRunJob> {
   const { subject, jobID, by, runtime } = asked
   const found = await act.observeInstallation({ by, subject, known: {}, knownSubs: {} })
-  if (found.target === undefined) throw new Error(`installation ${subject.namespace}/${subject.name} is not there`)
+  if (found.target === undefined) throw new Error(`installation "${subject.namespace}/${subject.name}" does not exist`)
   const { target, execution, changed: deployItems, subInstallations } = found
   const plan: { execution?: DryRunJob; readonly jobs: DryRunJob[] } = { jobs: [] }
   const pass: InstallationPass = {

@@ -116,7 +116,7 @@ function nameTaken({ metadata }: KubeObject, { metadata: { name: item } }: Deplo
     return { code: 'BeingDeleted', message, isFinal: false }
   }
   const found = owner === undefined ? 'nobody' : `${owner.kind} ${owner.name}`
-  const message = `${secret} exists and belongs to ${found}; expected none, or one of deploy item ${item}`
+  const message = `${secret} exists and belongs to ${found}; expected none, or one of deploy item "${item}"`
   return { code: 'NameTaken', message, isFinal: true }
 }
 

@@ -35,7 +35,7 @@ export async function outcomeInTerminatingNamespace(
   if (outside.length === 0) return 'released'
   if (!error.isFinal) return undefined
   const names = outside.map((one) => `${one.kind} ${one.namespace === undefined ? '' : `${one.namespace}/`}${one.name}`)
-  const found = `deploy item ${name}: the namespace "${namespace}" is being deleted, and with it the ServiceAccount that could delete ${joinNames(names, NAMES_SHOWN)}`
+  const found = `deploy item "${name}": the namespace "${namespace}" is being deleted, and with it the ServiceAccount that could delete ${joinNames(names, NAMES_SHOWN)}`
   const expected = `delete these objects; then annotate the root with ${WITHOUT_UNINSTALL}: "true" and reconcile it`
   return configurationProblem(error.operation, REASON, `${found} (${error.message}); ${expected}`)
 }

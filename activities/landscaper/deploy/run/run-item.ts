@@ -198,7 +198,7 @@ class ItemRun {
     const { act } = this.#call
     try {
       if (!deployer.needsTarget) return await takeStep(deployer, act, work)
-      if (target === undefined) throw new Error(`no target was opened for deploy item ${work.item.metadata.name}`)
+      if (target === undefined) throw new Error(`no target was opened for deploy item "${work.item.metadata.name}"`)
       return await takeStep(deployer, act, { ...work, target })
     } catch (error) {
       if (work.signal.aborted) throw error

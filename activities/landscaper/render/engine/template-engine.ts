@@ -254,18 +254,18 @@ async function toTemplateError<T>(work: Promise<T>, name: string, timeoutMs: num
     return await work
   } catch (error) {
     if (!(error instanceof ThreadEnded)) throw error
-    if (error.reason !== 'timeout') throw threadEndError(name, error.reason)
+    if (error.reason !== 'timeout') throw threadEndError(name, error.reason, error.detail)
     throw new TemplateError('TemplateTimeout', `template "${name}": not rendered within ${timeoutMs} ms`)
   }
 }
 
-function threadEndError(name: string, reason: EndReason): TemplateError {
+function threadEndError(name: string, reason: EndReason, detail = 'failed; the worker tries again'): TemplateError {
   switch (reason) {
     case 'memory':
       return new TemplateError('TemplateMemory', `template "${name}": needed more memory than a template may have`)
     case 'stack':
       return new TemplateError('TemplateMemory', `template "${name}": nested too deeply, its stack is exhausted`)
     case 'crash':
-      return new TemplateError('TemplateCrashed', `template "${name}": the template engine died while rendering it`)
+      return new TemplateError('TemplateCrashed', `template "${name}": the thread that renders it ${detail}`)
   }
 }

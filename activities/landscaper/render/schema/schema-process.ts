@@ -52,7 +52,7 @@ export async function validateInProcess(
           `${what}: its check needed more memory than it may have; expected a simpler schema or value`,
         )
       case 'crash':
-        throw new TemplateError('TemplateCrashed', `${what}: the schema checker died while checking it`)
+        throw new TemplateError('TemplateCrashed', `${what}: the process that checks its schema ${error.detail}`)
     }
   }
 }

@@ -1,9 +1,12 @@
 // The processes that check schemas: when they start, how much time and memory they may use, and that each process ends.
 
 import { spawn, spawnSync } from 'node:child_process'
-import { constants, getPriority } from 'node:os'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { constants, getPriority, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { startProcess } from '../../../../activities/landscaper/bounded/bounded-process.ts'
+import { describeExit, startProcess } from '../../../../activities/landscaper/bounded/bounded-process.ts'
 import { createTemplateEngine } from '../../../../activities/landscaper/render/engine/template-engine.ts'
 import { isSealed, sealedChildren } from './sealed-children.ts'
 
@@ -83,8 +86,28 @@ describe.runIf(process.platform === 'linux')('the process that checks schemas', 
     await greedy.stop()
 
     const broken = startProcess(PROBE, [])
-    await expect(broken.run('no JSON', 20_000)).rejects.toMatchObject({ reason: 'crash' })
+    const detail = 'exited with code 1; the worker tries again'
+    await expect(broken.run('no JSON', 20_000)).rejects.toMatchObject({ reason: 'crash', detail })
     await broken.stop()
+  })
+
+  it('reports the error of a module that it cannot load', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'pawl-links-'))
+    const [file, target] = [join(folder, 'start.mjs'), join(folder, 'elsewhere.mjs')]
+    writeFileSync(target, '')
+    writeFileSync(file, "import './elsewhere.mjs'")
+    const process = startProcess(pathToFileURL(file), [])
+    const detail = `exited with code 1: it may not read "${target}", because npm did not install this file into a folder "node_modules" above Pawl's code; replace links to other folders by "npm ci"`
+    await expect(process.run('', 20_000)).rejects.toMatchObject({ reason: 'crash', detail })
+    await process.stop()
+    rmSync(folder, { recursive: true })
+  })
+
+  it.each([
+    [{ code: 1, signal: null, output: 'x\nTypeError: no a\n' }, 'exited with code 1: TypeError: no a; the worker'],
+    [{ code: null, signal: 'SIGKILL', output: '' } as const, 'was ended by signal SIGKILL; if the system killed it'],
+  ])('describes its exit %j', (exit, text) => {
+    expect(describeExit(exit)).toContain(text)
   })
 
   it.each([

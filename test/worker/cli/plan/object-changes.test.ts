@@ -30,6 +30,22 @@ describe('the changes of an object', () => {
     expect(changesOf({ before, after: { ...before, status: { phase: 'Failed' } } }, showing)).toEqual([])
   })
 
+  it('have the changed lines of a long text, decoded, with one line of context', () => {
+    const text = (size: string) =>
+      ['kind: Blueprint', 'imports: []', `size: ${size}`, ...Array<string>(300).fill('x: 1')].join('\n')
+    const base64 = (size: string) => Buffer.from(text(size)).toString('base64')
+    const changed = { lines: [' imports: []', '-size: 1', '+size: 2', ' x: 1'] }
+    const spec = (value: string) => object({ 'blueprint.yaml': value })
+    expect(changesOf({ before: spec(text('1')), after: spec(text('2')) }, showing)).toMatchObject([changed])
+    expect(changesOf({ before: spec(base64('1')), after: spec(base64('2')) }, showing)).toMatchObject([changed])
+    const secret = changesOf({ before: spec(base64('1')), after: spec(base64(PASSWORD)) }, showing)
+    expect(secret).toMatchObject([{ lines: [' imports: []', '-size: 1', '+size: ***', ' x: 1'] }])
+    // A new text has no difference, and bytes that are no text are not decoded.
+    expect(changesOf({ before: undefined, after: spec(text('1')) }, showing)[1]).not.toHaveProperty('lines')
+    const bytes = Buffer.from([...Array(40).keys()]).toString('base64')
+    expect(changesOf({ before: spec(bytes), after: spec(text('1')) }, showing)[0]?.lines?.[0]).toBe(`-${bytes}`)
+  })
+
   it('show no value of a Secret, in any object', () => {
     // The values of the Secret in other objects, and a Secret inside another object.
     const manifest = { kind: 'Secret', stringData: { other: 'rendered otherwise' } }

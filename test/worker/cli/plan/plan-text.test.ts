@@ -20,7 +20,16 @@ const item = (name: string, level: number, uninstalls = false) => ({
   level,
   uninstalls,
 })
-const NOTHING = { applied: [], writes: [], jobs: [], works: [], secrets: [], incidental: [], concealed: {} }
+const NOTHING = {
+  applied: [],
+  writes: [],
+  jobs: [],
+  works: [],
+  secrets: [],
+  incidental: [],
+  concealed: {},
+  unvalidated: [],
+}
 
 describe('a plan', () => {
   it('shows the order and state of items, and the expected duration', () => {
@@ -54,6 +63,26 @@ describe('a plan', () => {
       ].join('\n'),
     )
     expect(exitCodeOf(plan)).toBe(1)
+  })
+
+  it('shows the changed lines of a long text, and the new Namespaces whose objects were not validated', () => {
+    const text = (size: number) => ({ text: `a:\n  size: ${size}\n` })
+    const writes = [{ before: object('shop', text(1)), after: object('shop', text(2)) }]
+    const plan = createPlan({ ...NOTHING, writes, unvalidated: ['n'] }, [], new Map())
+    expect(planText(plan, { paint: plainPaint, hasJournal: true, files: ['-'] })).toBe(
+      [
+        'Changes: 1 changed (0 unchanged)',
+        '',
+        '~ Item n/shop',
+        '    ~ spec.text:',
+        '       a:',
+        '      -  size: 1',
+        '      +  size: 2',
+        '',
+        'Namespace n does not exist yet: the API server did not validate the objects in it.',
+        '',
+      ].join('\n'),
+    )
   })
 
   it('shows the state of an item although an object of another kind has the same name', () => {

@@ -10,10 +10,10 @@ import {
 } from '../../../../worker/cli/query/root-cause.ts'
 import { triggerOf } from '../../../../worker/cli/query/causes.ts'
 import { changedLines, drawJobTree } from '../../../../worker/cli/query/draw-job-tree.ts'
-import { waitText } from '../../../../worker/cli/query/get.ts'
+import { getTable } from '../../../../worker/cli/query/get.ts'
+import { waitText } from '../../../../worker/cli/query/listed-object.ts'
 import { stateAtEnd, endedWell, isOver } from '../../../../worker/cli/query/job-tree.ts'
 import { explainJob } from '../../../../worker/cli/query/why-text.ts'
-import { endOf } from '../../../../worker/cli/query/trace.ts'
 import { deletionOrder } from '../../../../worker/cli/query/deletion-order.ts'
 import type { JobNode } from '../../../../worker/cli/query/job-tree.ts'
 import { nextStep } from '../../../../worker/cli/query/next-step.ts'
@@ -97,38 +97,6 @@ describe('an earlier job', () => {
   })
 })
 
-describe('a followed job', () => {
-  const at = (phase: string, jobID: string, jobIDFinished: string) => ({ status: { phase, jobID, jobIDFinished } })
-  const over = job('x', { ...end(5, 'Succeeded') })
-  const gone = { ...object('Execution', 'x', at('Deleting', 'j2', 'j1')), deleted: true }
-
-  it.each([
-    ['is open', object('Execution', 'x', at('Init', 'j1', 'j0')), job('x'), undefined, undefined],
-    ['is over', object('Execution', 'x', at('Succeeded', 'j1', 'j1')), over, undefined, 'well'],
-    ['has failed', object('Execution', 'x', at('Failed', 'j1', 'j1')), job('x', end(5, 'Failed')), 'j1', 'badly'],
-    [
-      'has made room for one whose row is to come',
-      object('Execution', 'x', at('Init', 'j2', 'j1')),
-      over,
-      undefined,
-      undefined,
-    ],
-    [
-      'has made room for another, and was asked for by name',
-      object('Execution', 'x', at('Init', 'j2', 'j1')),
-      over,
-      'j1',
-      'well',
-    ],
-    ['is to come', object('Execution', 'x'), undefined, undefined, undefined],
-    ['has no row, and is over', object('DeployItem', 'x', at('Succeeded', 'j1', 'j1')), undefined, undefined, 'well'],
-    ['has no row, and has failed', object('DeployItem', 'x', at('Failed', 'j1', 'j1')), undefined, undefined, 'badly'],
-    ['went with its object', gone, undefined, undefined, 'well'],
-  ])('that %s', (...[, of, found, wanted, ended]) => {
-    expect(endOf({ object: of, job: found }, found, wanted)).toBe(ended)
-  })
-})
-
 describe('the phase of another deployer', () => {
   it('is shown without control characters', () => {
     const phase = '\u001b[31mSucceeded\u0007'
@@ -168,6 +136,16 @@ describe('the root cause', () => {
     expect(reasonsOf(open, { ...quiet, existing: new Set(awaited.map(keyOf)) })).toEqual([
       `Installation ns/shop waits for Secret ns/password since ${CLOCK}.`,
     ])
+  })
+
+  it('is the status of an object in level mode that has no open run, with local times unless the output is wide', () => {
+    const cron = node({ ...object('DisruptionCron', 'slow'), group: 'chaos.datadoghq.com' })
+    const status = { summary: 'next run at 2026-02-03T04:05:06Z', pods: [] }
+    expect(reasonsOf(cron, { ...quiet, status })).toEqual([`DisruptionCron ns/slow: next run at ${CLOCK}.`])
+    expect(reasonsOf(cron, { ...quiet, status, wide: true })).toEqual([
+      'DisruptionCron ns/slow: next run at 2026-02-03T04:05:06Z.',
+    ])
+    expect(reasonsOf(cron, quiet)).toEqual([])
   })
 
   it('is an object with finalizers', () => {
@@ -214,6 +192,18 @@ describe('a queued job', () => {
       `Installation ns/shop waits for its turn since ${CLOCK}: ${long}, and namespaces take turns.`,
     )
     expect(told()).not.toEqual(told(queueSentence(shop, turn, BEGIN)))
+  })
+
+  it.each([
+    ['a pipe or -o wide shows the whole reason', Infinity, 3000],
+    ['a wide terminal shows it to the end of the line', 150, 150 - 'shop   Failed   1.0s       '.length],
+    ['a narrow terminal shows 80 characters', 80, 80],
+  ])('%s', (_, lineWidth, length) => {
+    const shown = object('Installation', 'shop', { status: { phase: 'Failed' } })
+    const of = job('shop', { lastError: { message: 'x'.repeat(3000) }, finishedAt: after(1000) })
+    const options = { now: BEGIN, paint: plainPaint, wide: false, withNamespace: false, withKind: false, lineWidth }
+    const [, line] = getTable([{ object: shown, job: of, awaited: [], unfinished: [] }], options).split('\n')
+    expect(/x+\.*$/.exec(line ?? '')?.[0]).toHaveLength(length)
   })
 
   it('states that in addition to the state of the previous job', () => {
@@ -398,6 +388,14 @@ describe('the trigger of a job', () => {
     ['somebody who gave it its ID', event(2, handing), 'cause', 2],
   ])('is %s', (_what, second, cause, seq) => {
     expect(triggerOf([byHand, second, event(3, handing)], job('a', { cause }))?.seq).toBe(seq)
+  })
+
+  it('is no write of the previous job of the same object', () => {
+    const uid = 'installation/ns/shop/u'
+    const own = [event(2, { writer: `${uid}/j0` }), event(3, { ...handing, writer: `${uid}/j1` })]
+    expect(triggerOf([byHand, ...own], job('a', { cause: 'x', workflowID: `${uid}/j1` }))?.seq).toBe(1)
+    const other = event(2, { writer: 'installation/ns/base/v/j0' })
+    expect(triggerOf([byHand, other, ...own], job('a', { cause: 'x', workflowID: `${uid}/j1` }))?.seq).toBe(2)
   })
 
   it('is the last wake before a job without ID, and unknown if the journal no longer has it', () => {

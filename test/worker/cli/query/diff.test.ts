@@ -83,13 +83,13 @@ const started = formatTime(after(0), after(0))
 describe('the comparison of two jobs', () => {
   it('shows the answer, the changed inputs and edits, then parts, phases and durations', () => {
     expect(linesOf(diff, false)).toEqual([
-      'Installation ns/shop: Failed, before Succeeded; import "replicas" changed: 2 -> 3; kubectl-edit changed spec.blueprint',
+      'Installation ns/shop: Failed, before Succeeded; import "replicas" changed: 2 -> 3; field manager kubectl-edit changed spec.blueprint',
       '',
       'Changed inputs:',
       '  "replicas" (ConfigMap sizes, key replicas): 2 -> 3',
       '',
       'Edits by other clients:',
-      `  ${started} by kubectl-edit (it manages spec.blueprint): metadata.generation: 1 -> 2`,
+      `  ${started} by field manager kubectl-edit: spec (generation 1 -> 2); it manages spec.blueprint`,
       '',
       '  BEFORE | AFTER',
       `started | ${started} | ${started}`,
@@ -115,7 +115,7 @@ describe('the comparison of two jobs', () => {
   it('adds exact times, job IDs and counts of writes with -o wide', () => {
     expect(linesOf(diff, true)).toEqual(
       expect.arrayContaining([
-        '  2026-02-03T04:05:06.100Z version 7 by kubectl-edit (it manages spec.blueprint): metadata.generation: 1 -> 2',
+        '  2026-02-03T04:05:06.100Z version 7 by field manager kubectl-edit: metadata.generation: 1 -> 2; it manages spec.blueprint',
         'job | j1 | j2',
         'started | 2026-02-03T04:05:06.000Z | 2026-02-03T04:05:06.000Z',
         'writes | 2 in 2 passes | 3 in 2 passes, 1 refused',
@@ -163,6 +163,14 @@ describe('the comparison of two jobs', () => {
     const lines = linesOf(diffOf(before, later, { edits: [], inputs }), false)
     expect(lines[0]).toBe(`Installation ns/shop: Failed, before Succeeded; ${answer}`)
     expect(lines.join('\n')).toContain(line)
+  })
+
+  it.each([
+    [['spec.context', 'spec.imports'], 'field manager helm changed the spec; it manages spec.context, spec.imports'],
+    [['metadata.labels'], 'field manager helm changed the spec'],
+  ])('does not take the fields %j that a client manages for the changed fields', (fields, answer) => {
+    const found = diffOf(before, later, { edits: [{ ...edit, by: { manager: 'helm', fields } }], inputs: [] })
+    expect(linesOf(found, false)[0]).toBe(`Installation ns/shop: Failed, before Succeeded; ${answer}`)
   })
 
   it('reports that nothing has changed if the later job succeeded', () => {

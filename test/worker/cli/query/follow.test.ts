@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 
 import { follow, isUnavailable, pauseAfter } from '../../../../worker/cli/query/follow.ts'
+import { endOf } from '../../../../worker/cli/query/trace.ts'
+import { after, job, object } from './build-node.ts'
 
 const refused = Object.assign(new Error(''), { code: 'ECONNREFUSED' })
 
@@ -58,5 +60,48 @@ describe('the journal', () => {
     ['text', false],
   ])('is unavailable after %s: %s', (error, away) => {
     expect(isUnavailable(error)).toBe(away)
+  })
+})
+
+describe('a followed job', () => {
+  const end = (ms: number, phase: string) => ({ phase, outcome: phase, finishedAt: after(ms) })
+  const at = (phase: string, jobID: string, jobIDFinished: string) => ({ status: { phase, jobID, jobIDFinished } })
+  const over = job('x', { ...end(5, 'Succeeded') })
+  const gone = { ...object('Execution', 'x', at('Deleting', 'j2', 'j1')), deleted: true }
+
+  it.each([
+    ['is open', object('Execution', 'x', at('Init', 'j1', 'j0')), job('x'), undefined, undefined],
+    ['is over', object('Execution', 'x', at('Succeeded', 'j1', 'j1')), over, undefined, 'well'],
+    ['has failed', object('Execution', 'x', at('Failed', 'j1', 'j1')), job('x', end(5, 'Failed')), 'j1', 'badly'],
+    [
+      'has made room for one whose row is to come',
+      object('Execution', 'x', at('Init', 'j2', 'j1')),
+      over,
+      undefined,
+      undefined,
+    ],
+    [
+      'has made room for another, and was asked for by name',
+      object('Execution', 'x', at('Init', 'j2', 'j1')),
+      over,
+      'j1',
+      'well',
+    ],
+    [
+      'is requested, after another one',
+      object('Installation', 'x', {
+        ...at('Succeeded', 'j1', 'j1'),
+        metadata: { annotations: { 'landscaper.gardener.cloud/operation': 'reconcile' } },
+      }),
+      over,
+      undefined,
+      undefined,
+    ],
+    ['is to come', object('Execution', 'x'), undefined, undefined, undefined],
+    ['has no row, and is over', object('DeployItem', 'x', at('Succeeded', 'j1', 'j1')), undefined, undefined, 'well'],
+    ['has no row, and has failed', object('DeployItem', 'x', at('Failed', 'j1', 'j1')), undefined, undefined, 'badly'],
+    ['went with its object', gone, undefined, undefined, 'well'],
+  ])('that %s', (...[, of, found, wanted, ended]) => {
+    expect(endOf({ object: of, job: found }, found, wanted)).toBe(ended)
   })
 })

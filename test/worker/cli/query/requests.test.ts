@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
 import type { EventRecord } from '../../../../activities/journal/read/event-queries.ts'
-import { drawJobTree } from '../../../../worker/cli/query/draw-job-tree.ts'
+import { changedLines, drawJobTree } from '../../../../worker/cli/query/draw-job-tree.ts'
 import {
   editSentences,
   interruptEventOf,
@@ -12,8 +12,8 @@ import {
 import { formatTime, plainPaint } from '../../../../worker/cli/query/format.ts'
 import { unfinishedOf } from '../../../../worker/cli/query/get.ts'
 import { jobCount } from '../../../../worker/cli/query/history.ts'
-import { failedEarlier, type JobNode } from '../../../../worker/cli/query/job-tree.ts'
-import { nextStep } from '../../../../worker/cli/query/next-step.ts'
+import { endedInEarlierJob, type JobNode } from '../../../../worker/cli/query/job-tree.ts'
+import { nextQuery, nextStep } from '../../../../worker/cli/query/next-step.ts'
 import { kindNamed } from '../../../../worker/cli/query/object-name.ts'
 import { awaitedSiblings, pathToRootCause, reasonsOf } from '../../../../worker/cli/query/root-cause.ts'
 import { explainJob } from '../../../../worker/cli/query/why-text.ts'
@@ -60,7 +60,7 @@ describe('the error of an earlier job', () => {
   const second = job('shop', { ...end(9000, 'Failed'), jobID: 'j2', startedAt: after(8000) })
 
   it('is not the cause of the current job', () => {
-    expect(failedEarlier(item, shop, second)).toBe(true)
+    expect(endedInEarlierJob(item, shop, second)).toBe(true)
     expect(unfinishedOf([{ ...item, owner: shop.uid }], [shop]).size).toBe(0)
     const lastError = { message: 'template: no such key' }
     const tree = node(shop, { job: { ...second, lastError }, children: [node(item, { isFromEarlierJob: true })] })
@@ -68,13 +68,25 @@ describe('the error of an earlier job', () => {
     expect(drawJobTree(tree, { now: after(9000), paint: plainPaint })).toMatch(/DeployItem ns\/db +- /)
   })
 
+  it('is no progress of the running job, also if it succeeded', () => {
+    const running = job('shop', { jobID: 'j2', startedAt: after(8000), phase: 'Progressing' })
+    const good = object('DeployItem', 'db', { status: { phase: 'Succeeded', jobID: 'j1', jobIDFinished: 'j1' } })
+    expect(endedInEarlierJob(good, shop, running)).toBe(true)
+    expect(endedInEarlierJob(good, shop, second)).toBe(false)
+    const at = (child: JobNode) => node(shop, { job: running, children: [child] })
+    const waiting = at(node(good, { isFromEarlierJob: true }))
+    expect(changedLines(undefined, waiting, BEGIN)).toEqual([`${CLOCK}  Installation ns/shop  Progressing`])
+    const begun = at(node(object('DeployItem', 'db', { status: { phase: 'Init', jobID: 'j2' } })))
+    expect(changedLines(waiting, begun, BEGIN)).toEqual([`${CLOCK}  DeployItem ns/db  Init`])
+  })
+
   it('is the cause if the item belongs to the job, or was retried after it', () => {
     const retried = {
       status: { phase: 'Failed', jobID: 'j9', jobIDFinished: 'j9', jobIDGenerationTime: '2026-02-03T05:00:00Z' },
     }
-    expect(failedEarlier(object('DeployItem', 'db', retried), shop, second)).toBe(false)
+    expect(endedInEarlierJob(object('DeployItem', 'db', retried), shop, second)).toBe(false)
     const same = { status: { phase: 'Failed', jobID: 'j2', jobIDFinished: 'j2' } }
-    expect(failedEarlier(object('DeployItem', 'db', same), shop, second)).toBe(false)
+    expect(endedInEarlierJob(object('DeployItem', 'db', same), shop, second)).toBe(false)
   })
 })
 
@@ -168,6 +180,13 @@ describe('the explanation', () => {
 describe('a list', () => {
   it('is not made for a named object', () => {
     expect(() => kindNamed('inst/shop', [])).toThrow(/use pawl why inst\/shop or pawl trace inst\/shop$/)
+  })
+
+  it('of versions or parts suggests commands with the same journal and namespace', () => {
+    const flags = { cluster: 'local', namespace: 'ns', dataDir: '/tmp/d' }
+    expect(nextQuery('diff', ['inst', 'shop'], flags)).toBe('pawl diff inst/shop -n ns --data-dir /tmp/d')
+    expect(nextQuery('replay', ['inst/shop', 'j1'], { cluster: 'local' })).toBe('pawl replay inst/shop j1')
+    expect(nextQuery('replay', ['inst', 'shop', 'j1'], { cluster: 'local' })).toBe('pawl replay inst/shop j1')
   })
 
   it('of versions suggests pawl diff only for two jobs', () => {

@@ -1,9 +1,18 @@
 import { describe, expect, it } from 'vitest'
 
 import type { ReplayEntry } from '../../../../workflows/kit/index.ts'
-import { replayable, runIDOf, signalsAfter, howEnded } from '../../../../worker/cli/replay/history-events.ts'
+import {
+  replayable,
+  openTaskFailure,
+  replayObstacle,
+  runIDOf,
+  signalsAfter,
+  howEnded,
+} from '../../../../worker/cli/replay/history-events.ts'
 import { jobRows } from '../../../../worker/cli/replay/job-rows.ts'
 import { passesOf, objectsIn } from '../../../../worker/cli/replay/passes.ts'
+import { replayError } from '../../../../worker/cli/replay/record.ts'
+import { replayFailure } from '../../../../worker/cli/replay/show-job.ts'
 
 const SUBJECT = { kind: 'Widget', uid: 'u', namespace: 'default', name: 'one' }
 const EVENT = {
@@ -124,6 +133,8 @@ describe('the state of a job', () => {
   })
 })
 
+const NO_OBSTACLE = { error: '', advice: '' }
+
 describe('a history', () => {
   const task = (what: string) => ({ eventType: `EVENT_TYPE_WORKFLOW_TASK_${what}` })
   const signal = { eventType: 'EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED' }
@@ -138,6 +149,38 @@ describe('a history', () => {
     expect(replayable(whole)).toEqual(whole)
     expect(replayable([...whole, signal, task('SCHEDULED'), task('STARTED')])).toEqual([...whole, signal])
     expect(signalsAfter([...whole, signal, task('SCHEDULED'), signal])).toBe(2)
+  })
+
+  it('without a completed workflow task is not replayed, and says why', () => {
+    const stackTrace = 'Error: boom\n    at fail (/srv/node_modules/x/y.js:1:2)\n    at plan (/srv/site/plan.ts:7:3)'
+    const failed = {
+      ...task('FAILED'),
+      workflowTaskFailedEventAttributes: { failure: { message: 'boom', stackTrace } },
+    }
+    const begun = whole.slice(0, 3)
+    expect(replayObstacle([...whole, failed])).toBeUndefined()
+    expect([whole, [failed, ...whole], [...whole, failed]].map(openTaskFailure)).toEqual([
+      undefined,
+      undefined,
+      'boom (/srv/site/plan.ts:7:3)',
+    ])
+    expect(replayFailure({ workflowId: 'w' }, replayObstacle([...begun, failed]) ?? NO_OBSTACLE).message).toBe(
+      'run "w": its first workflow task failed: boom (/srv/site/plan.ts:7:3); fix the code and restart the worker, which retries the task; then repeat pawl replay',
+    )
+    expect(replayObstacle(begun)?.error).toBe('its first workflow task has not completed')
+    expect(replayObstacle([...begun, { eventType: 'EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED' }])?.error).toBe(
+      'the run was terminated before its first workflow task completed',
+    )
+  })
+
+  it('of a controller that the build does not have names the controller and the flag', () => {
+    const found =
+      'ReplayError: message: "Failed to initialize workflow of type \'website\': no such function is exported by the workflow bundle"'
+    expect(replayError(found)).toEqual({
+      error: 'the run belongs to controller "website", which this build does not have',
+      advice: 'pass the module of the controller with --controllers FILE, as for the worker',
+    })
+    expect(replayError('a message: "no such step" more')).toEqual({ error: 'no such step' })
   })
 
   it('contains its run ID', () => {

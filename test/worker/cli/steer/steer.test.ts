@@ -106,6 +106,25 @@ describe('a blocked deletion', () => {
     expect(blockers.map(({ isStuck }) => isStuck)).toEqual([true, true])
   })
 
+  it('shows a finalizer of another program already before the turn of its object', () => {
+    const item = object('kept', 'Execution/shop', { finalizers: [OURS, 'a.example/keep'], managedFields })
+    const young = treeOf({ ...root, object: object('shop', undefined, deleting) }, [
+      ...all.slice(0, 1),
+      { kind: kindOf('DeployItem'), object: item },
+    ])
+    const [blocker] = blockersOf(young)
+    expect(blocker).toMatchObject({ isStuck: true })
+    expect(blockerLines(blocker!)).toEqual([
+      'DeployItem ns/kept: not in deletion yet',
+      '  finalizer "a.example/keep", set by "kubectl-edit": the program that set it must remove it',
+    ])
+    expect(remedies(young, blockersOf(young), 'inst/shop -n ns').map((line) => line.replace(/: .*/, ''))).toEqual([
+      'when the cause is fixed, or cannot be fixed:',
+      '  kubectl edit deployitem/kept -n ns',
+      '  pawl delete inst/shop -n ns --force --reason TEXT',
+    ])
+  })
+
   it('shows the waits in its conditions as well', () => {
     const conditions = [{ type: 'WaitsForSiblings', status: 'True', message: 'waits for Installation b' }]
     const waiting = treeOf({ ...root, object: object('shop', undefined, deleting, { conditions }) }, all.slice(0, 1))
@@ -117,6 +136,7 @@ describe('a blocked deletion', () => {
     expect(remedies(tree, blockers, 'inst/shop -n ns').map((line) => line.replace(/:.*/, ''))).toEqual([
       'when the cause is fixed, or cannot be fixed',
       '  pawl reconcile inst/shop -n ns',
+      '  kubectl edit deployitem/kept -n ns',
       '  pawl delete inst/shop -n ns --without-uninstall',
       '  pawl delete inst/shop -n ns --force --reason TEXT',
     ])

@@ -132,6 +132,14 @@ describe('a pass over a DisruptionCron', () => {
     const there = await pass({ status, state: { children: [child('03:01:00')] } })
     expect([there.written, there.outcome.laterMs]).toEqual([[], 59_000])
     expect(there.status).toMatchObject({ lastSkippedTime: '2026-01-02T03:02:00Z', lastSkippedReason: 'StillThere' })
+    expect(there.events).toMatchObject([
+      {
+        type: 'Normal',
+        reason: 'DisruptionCronSkipped',
+        message:
+          'the run at 2026-01-02T03:02:00Z was skipped: the previous Disruption "disruption-cron-game" still existed; delete it, or set controller.expiredDisruptionGCDelay in the chaos configuration (StillThere); next run at 2026-01-02T03:03:00Z',
+      },
+    ])
     clock('03:02:30')
     const removed = await pass({ status: there.after })
     expect([removed.written, removed.outcome.laterMs]).toEqual([[], 30_000])
@@ -174,7 +182,7 @@ describe('a pass over a DisruptionCron', () => {
     expect([late.written, late.outcome.laterMs]).toEqual([[], 40_000])
   })
 
-  it('creates none after the tolerance, and logs it once (C4)', async () => {
+  it('creates none after the tolerance, and reports it once (C4)', async () => {
     clock('03:10:10')
     const status = { ...TOLD, observedSchedule: '0 * * * *' }
     const hourly = { spec: { schedule: '0 * * * *' }, metadata: { creationTimestamp: '2026-01-02T02:59:00Z' }, status }
@@ -182,8 +190,9 @@ describe('a pass over a DisruptionCron', () => {
     expect(late.written).toEqual([])
     expect(late.logged).toEqual([expect.stringContaining('"why":"too late"')])
     expect(late.status).toMatchObject({ lastSkippedTime: '2026-01-02T03:00:00Z', lastSkippedReason: 'TooLate' })
+    expect(late.events).toMatchObject([{ type: 'Warning', reason: 'DisruptionCronSkipped' }])
     const again = await pass({ ...hourly, status: late.after })
-    expect([again.written, again.logged]).toEqual([[], []])
+    expect([again.written, again.logged, again.events]).toEqual([[], [], []])
     const patient = {
       ...DEFAULT_CONFIG,
       controller: { ...DEFAULT_CONFIG.controller, defaultCronDelayedStartToleranceMs: 900_000 },
@@ -196,6 +205,9 @@ describe('a pass over a DisruptionCron', () => {
     clock('03:01:02')
     const noted = await pass({ state: { deployment: undefined } })
     expect(noted.written).toEqual([])
+    expect(noted.events).toMatchObject([
+      { type: 'Normal', message: expect.stringContaining('deployment "shop" did not exist') as string },
+    ])
     expect(noted.status).toMatchObject({ targetResourcePreviouslyMissing: '2026-01-02T03:01:02Z' })
     const status = noted.after
     const back = await pass({ status })

@@ -141,12 +141,21 @@ describe('a pass over a DisruptionRollout', () => {
     })
     expect([late.written, late.logged.length]).toEqual([[], 1])
     expect(late.status).toEqual({ lastSkippedTime: '2026-01-02T03:11:00Z' })
+    expect(late.events).toMatchObject([
+      {
+        type: 'Warning',
+        reason: 'DisruptionRolloutSkipped',
+        message: expect.stringContaining(
+          'the change of deployment "shop" at 2026-01-02T03:11:00Z was skipped',
+        ) as string,
+      },
+    ])
     const stillLate = await pass({
       spec: { delayedStartTolerance: '59s' },
       status: late.next.target.status,
       state: { deployment: newest },
     })
-    expect([stillLate.written, stillLate.status, stillLate.logged]).toEqual([[], {}, []])
+    expect([stillLate.written, stillLate.status, stillLate.logged, stillLate.events]).toEqual([[], {}, [], []])
   })
 
   it('creates one for a change in the same second as the last Disruption', async () => {

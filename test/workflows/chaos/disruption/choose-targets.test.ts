@@ -264,7 +264,7 @@ describe('the node of the worker', () => {
       expect.objectContaining({
         reason: 'NoTargetsFound',
         message:
-          "no ready node matches spec.selector, spec.advancedSelector and spec.filter; compare: kubectl get nodes -l 'role=web'",
+          "no ready node matches the selector role=web; correct spec.selector in a new Disruption, or start such a node (see kubectl get nodes -l 'role=web')",
       }),
     )
   })

@@ -126,6 +126,26 @@ describe('a pass over a Disruption', () => {
     expect(writes.filter(({ verb }) => verb === 'release')).toEqual([])
   })
 
+  it('reports the reason of a running injector that has not injected, unless it is simulated or being deleted', async () => {
+    const message = 'not injected: network-disruption of app: Unsupported: no iptables'
+    const waiting = { isReady: false, message }
+    const chaosPods = [
+      chaosPod('a', waiting),
+      chaosPod('b', { ...waiting, isDeleting: true }),
+      chaosPod('c', { isReady: false }),
+    ]
+    const { events } = await pass({
+      status: { specHash: 'x', targets: ['a', 'b', 'c'] },
+      state: { pods: [pod('a'), pod('b'), pod('c')], chaosPods },
+    })
+    expect(events.filter(({ reason }) => reason === 'NotInjected')).toMatchObject([
+      {
+        type: 'Warning',
+        message: `chaos pod chaos-engineering/${chaosPods[0]!.metadata.name} has not injected network-disruption into a: network-disruption of app: Unsupported: no iptables`,
+      },
+    ])
+  })
+
   it('releases chaos pods that a user has deleted, except those that still clean up', async () => {
     const going = { isDeleting: true }
     const { writes } = await pass({

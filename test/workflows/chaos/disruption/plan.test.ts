@@ -4,6 +4,7 @@ import { describe, expect, it, vi } from 'vitest'
 
 import { DEFAULT_CONFIG } from '../../../../workflows/chaos/config.ts'
 import { CHAOS_POD_FINALIZER } from '../../../../workflows/chaos/contract.ts'
+import { explainDisruption } from '../../../../workflows/chaos/disruption/explain.ts'
 import type { DisruptionState } from '../../../../workflows/chaos/disruption/pass.ts'
 import { timestampText } from '../../../../workflows/chaos/timestamp.ts'
 import { at, chaosPod, collecting, pass, pod, reasonsOf, SPEC, there, useTime } from './passes.ts'
@@ -147,6 +148,13 @@ describe('a pass over a new Disruption', () => {
       state: { pods: [web], targetPods: [web] },
     })
     expect(reasonsOf(other.events)).toEqual(['Created', 'CreateFailed'])
+    const { message = '' } = other.after as { readonly message?: string }
+    expect(message).toMatch(/^network-disruption on web-1: no chaos pod: /)
+    expect(explainDisruption({ spec: SPEC, status: other.after }).summary).toBe(
+      message
+        .replace('network-disruption on web-1: ', '0 of 1 targets injected: ')
+        .replace('no chaos pod:', 'no chaos pod for network-disruption into web-1:'),
+    )
   })
 
   it('reports trouble of targets once, unless operators disable the observer', async () => {

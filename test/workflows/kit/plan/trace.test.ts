@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 
 import {
   action,
+  again,
   always,
   describeTrace,
   done,
@@ -63,6 +64,12 @@ describe('the record of a plan that ran', () => {
         .split('\n')
         .slice(1),
     ).toEqual(['├─ ✗ body: Broken: no (final)', '└─ ✓ report: stops: told'])
+  })
+
+  it('has rounded delays, or exact ones', async () => {
+    const trace = await recorded(action('later', () => again(2_901_326_024)))
+    expect(describeTrace(trace)).toBe('✓ later: again in 33 d 13 h')
+    expect(describeTrace(trace, { isExact: true })).toBe('✓ later: again in 2901326024 ms')
   })
 
   it('is plain data', async () => {

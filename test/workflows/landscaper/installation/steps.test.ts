@@ -6,6 +6,7 @@ import { awaitDeletion, deleteChildren } from '../../../../workflows/landscaper/
 import { awaitChildren, checkGeneration } from '../../../../workflows/landscaper/installation/await-children.ts'
 import type { InstallationActivities } from '../../../../workflows/landscaper/installation/pass.ts'
 import {
+  abandonExports,
   interruptInstallation,
   yieldToDeletion,
 } from '../../../../workflows/landscaper/installation/interrupt-installation.ts'
@@ -126,6 +127,29 @@ describe('an installation in phase Completing', () => {
     expect(checkGeneration(installationPass().pass)).toEqual(done)
     const { faults } = checkGeneration(installationPass({ target: { generation: 9 } }).pass)
     expect(faults).toMatchObject([{ code: 'CheckObservedGeneration', retryable: false }])
+  })
+
+  it.each([
+    [
+      'ends a job whose exports failed when it is interrupted',
+      { interruptRequested: true, lastError },
+      ['takeInterruptOff'],
+      'operation was interrupted before the exports were written; the exports failed: no answer',
+    ],
+    [
+      'ends a job whose exports failed when it is deleted',
+      { deleting: true, lastError },
+      [],
+      'the installation was deleted before its exports were written; the deletion follows; the exports failed: no answer',
+    ],
+    ['retries failed exports otherwise', { lastError }, [], undefined],
+    ['ignores an interrupt before the exports failed', { interruptRequested: true }, [], undefined],
+    ['ignores a deletion before the exports failed', { deleting: true }, [], undefined],
+  ])('%s', async (_, target, called, message) => {
+    const { pass, calls } = installationPass({ target })
+    pass.draft.lastError = pass.state.target.lastError
+    expect(await abandonExports(pass)).toEqual(message === undefined ? done : fail('InterruptOperation', message))
+    expect(calls).toEqual(called)
   })
 
   it('writes exports if the spec lists some', async () => {

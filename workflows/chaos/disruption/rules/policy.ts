@@ -45,7 +45,7 @@ export function policyProblems(policy: AdmissionPolicy, { object, groups, nowMs 
   const spec = fieldsOf(given)
   return [
     ...(controller.deleteOnly
-      ? [{ field: '', found: 'a new Disruption', expected: 'only deletions (controller.deleteOnly is true)' }]
+      ? [{ field: '', found: 'a new Disruption', expected: 'only deletions, because controller.deleteOnly is true' }]
       : []),
     ...userGroupProblems(controller.safeMode.permittedUserGroups, groups),
     ...nameProblems(fieldsOf(metadata)),
@@ -125,17 +125,17 @@ export function finalizerProblems(before: unknown, after: unknown, chaosPods: re
 }
 
 /**
- * Rejects a new Disruption during an emergency stop. @param places the namespace of the Disruption and the chaos
- * namespace, if they exist.
+ * Rejects a new Disruption during an emergency stop.
+ *
+ * @param places its namespace and the chaos namespace, if they exist.
+ * @param namespace its namespace; the stop of another place applies to the whole cluster.
  */
-export function stopProblems(places: readonly NamespaceView[]): readonly Problem[] {
+export function stopProblems(places: readonly NamespaceView[], namespace: string): readonly Problem[] {
   return places.flatMap(({ name, stop }) => {
     if (stop === undefined) return []
     const why = stop === '' || stop === 'true' ? '' : `: ${stop}`
-    const found = `an emergency stop of namespace ${name} (annotation ${EMERGENCY_STOP_ANNOTATION})${why}`.slice(
-      0,
-      1000,
-    )
-    return [{ field: '', found, expected: 'a new Disruption after pawl chaos resume' }]
+    const found = `an emergency stop (annotation ${EMERGENCY_STOP_ANNOTATION} of namespace "${name}")${why}`
+    const expected = `no emergency stop; lift it with pawl chaos resume ${name === namespace ? `-n ${name}` : '--all'}`
+    return [{ field: 'metadata.namespace', found: found.slice(0, 1000), expected }]
   })
 }

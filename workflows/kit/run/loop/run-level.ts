@@ -17,9 +17,10 @@ import { type LatestTime, latestTime } from '../level/latest-time.ts'
 import { CALM_MS, type NextPass } from '../next-pass.ts'
 import type { By } from '../subject.ts'
 import type { LevelActivities, LevelJournal, Observed } from '../level/level-activities.ts'
+import { durationText } from '../../plan/duration-text.ts'
 import { done, isDone, wishedMs } from '../../plan/outcome.ts'
 import { nop } from '../../plan/step.ts'
-import { duration, LEVEL_SUMMARIES, inlineCode } from '../temporal-ui.ts'
+import { LEVEL_SUMMARIES, inlineCode } from '../temporal-ui.ts'
 import { createPiggybackedEvents } from './level-acts.ts'
 import { queriesOf, runLevelSteps, type ObservedPass } from './level-pass.ts'
 import { type LoopStrategy, createWakes, loop, type PassReport, type RunResult } from './loop.ts'
@@ -173,7 +174,7 @@ function details({ outcome, result }: PassReport): string {
         `- ${retryable ? 'retries' : 'waits for a change'}: ${code}: ${inlineCode(message, LONGEST_MESSAGE)}`,
     ),
     ...(stopped === undefined ? [] : [`- waits: ${stopped}`]),
-    ...(wished === undefined ? [] : [`- next pass in ${duration(wished)}`]),
+    ...(wished === undefined ? [] : [`- next pass in ${durationText(wished)}`]),
   ]
   return lines.join('\n')
 }

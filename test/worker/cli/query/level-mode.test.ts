@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest'
+
+import type { JobRecord } from '../../../../activities/journal/read/object-queries.ts'
+import { drawJobTree } from '../../../../worker/cli/query/draw-job-tree.ts'
+import { plainPaint } from '../../../../worker/cli/query/format.ts'
+import { phaseOf } from '../../../../worker/cli/query/job-tree.ts'
+import { causeIn, phaseOfRow, waitText } from '../../../../worker/cli/query/listed-object.ts'
+import { nextStep } from '../../../../worker/cli/query/next-step.ts'
+import { reasonsOf } from '../../../../worker/cli/query/root-cause.ts'
+import { BEGIN, job, node, object } from './build-node.ts'
+
+const quiet = {
+  now: BEGIN,
+  wide: false,
+  existing: new Set<string>(),
+  wake: undefined,
+  attempt: 0,
+  parentError: undefined,
+  status: undefined,
+}
+const awaited = [{ group: '', kind: 'Service', namespace: 'ns', name: 'web', since: BEGIN }]
+const BUG =
+  'controller "website": step "apply": TypeError: no such field (site/apply.ts:14:49); fix the code and restart the worker ("pawl why website/web -n ns" shows whether passes continue)'
+
+/** An object of a user's controller, which the registry of a command does not have. */
+function website(conditions: readonly object[], more: Partial<JobRecord> = {}) {
+  const projection = conditions.length === 0 ? {} : { status: { conditions: conditions.map((one) => ({ ...one })) } }
+  const of = { ...object('Website', 'web', projection), group: 'example.com' }
+  return node(of, { job: job('web', { jobID: '', phase: null, cause: 'first seen', ...more }), awaited })
+}
+const row = ({ object: of, job: run }: ReturnType<typeof website>) => ({
+  object: of,
+  job: run,
+  awaited,
+  unfinished: [],
+})
+const ready = website([{ type: 'Ready', status: 'True', reason: 'Served' }])
+const notReady = website([{ type: 'Ready', status: 'False', reason: 'NoImage', message: 'image "x" is missing' }])
+const broken = website([], { lastError: { reason: 'Bug', message: BUG } })
+
+describe("an object of a user's controller in level mode", () => {
+  it('watches objects and does not wait for them', () => {
+    expect(reasonsOf(ready, quiet)).toEqual([])
+    expect(reasonsOf(ready, { ...quiet, wide: true })).toEqual([
+      expect.stringMatching(/^Website ns\/web watches Service ns\/web since /),
+    ])
+    expect(drawJobTree(ready, { now: BEGIN, paint: plainPaint })).not.toContain('waits for')
+  })
+
+  it.each([
+    ['True', ready, 'Ready', ''],
+    ['False', notReady, 'NotReady', 'NoImage: image "x" is missing'],
+    ['absent', website([]), '-', ''],
+    ['absent, with a fault', broken, 'Bug', `Bug: ${BUG}`],
+  ])('with the condition Ready %s has its phase and its reason in lists', (...[, of, phase, waits]) => {
+    expect(phaseOf(of)).toBe(phase)
+    expect(phaseOfRow(row(of)) ?? '-').toBe(phase)
+    expect(waitText(row(of))).toBe(waits)
+  })
+
+  it('that is not ready is explained by the condition, during its run and after it', () => {
+    const sentence = 'Website ns/web is NotReady: NoImage: image "x" is missing.'
+    expect(reasonsOf(notReady, quiet)).toEqual([sentence])
+    const ended = { ...notReady, job: { ...job('web', { jobID: '' }), outcome: 'Finished', finishedAt: BEGIN } }
+    expect(reasonsOf(ended, quiet)).toEqual([sentence])
+  })
+
+  it('whose controller throws is explained by the error, its place, and the next attempt', () => {
+    expect(reasonsOf(broken, { ...quiet, attempt: 3, wake: { due: BEGIN, cause: 'retry' } })).toEqual([
+      'Website ns/web: the code of its controller threw an error: controller "website": step "apply": TypeError: no such field (site/apply.ts:14:49); the next attempt starts when a worker with other code starts, or when the object changes.',
+    ])
+    const flags = { cluster: 'local', dataDir: '/tmp/d' }
+    expect(nextStep({ path: [broken], status: undefined, words: ['website/web'], flags })).toBe(
+      'next: fix the code and restart the worker; see the pass with pawl replay website/web -n ns --data-dir /tmp/d --controllers FILE',
+    )
+  })
+})
+
+describe('the first object to look at in a list', () => {
+  const listed = (name: string, phase: string, more: object = {}) => ({
+    object: object('DeployItem', name, {
+      status: { phase, jobID: 'j1', jobIDFinished: phase === 'Failed' ? 'j1' : 'j0' },
+    }),
+    job: undefined,
+    awaited,
+    unfinished: [],
+    ...more,
+  })
+  const item = listed('item', 'Progressing')
+  const parent = listed('a-parent', 'Progressing', { reason: item.object })
+  const failed = listed('z-failed', 'Failed')
+  const idle = { ...row(website([])), object: object('Installation', 'a-noop'), job: undefined }
+
+  it.each([
+    ['a failed object before a waiting one', [parent, item, failed], 'z-failed'],
+    ['an item before its parents', [parent, item], 'item'],
+    ['a waiting object before one without a job', [idle, parent], 'a-parent'],
+    ['no ready object', [row(ready)], undefined],
+  ])('is %s', (...[, rows, name]) => {
+    expect(causeIn(rows)?.object.name).toBe(name)
+  })
+})

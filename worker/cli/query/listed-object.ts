@@ -1,0 +1,100 @@
+// The state of an object in a list: its phase, why it is not ready, and the object that a user looks at first. Pure.
+
+import type { AwaitedObject } from '../../../activities/journal/read/event-queries.ts'
+import type { JobRecord, ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
+import type { QueuePosition } from '../../../activities/journal/read/wake-queue.ts'
+import { joinNames } from '../../../workflows/kit/index.ts'
+import type { LiveStatus } from '../live-status.ts'
+import { statusText } from './draw-job-tree.ts'
+import { isInLevelMode, ownFinalizer } from './explain-status.ts'
+import { deletionIn, errorText, isBad, isBusy, nameOf, notReadyText } from './format.ts'
+import { phaseOf } from './job-tree.ts'
+import { notRequestedSentences, unhandledType } from './root-cause.ts'
+import { pausedText, queueText } from './waiting.ts'
+
+/** An object with its newest job. */
+export interface ListedObject {
+  readonly object: ObjectRecord
+  readonly job: JobRecord | undefined
+  readonly awaited: readonly AwaitedObject[]
+  /** Children that have not finished, if the object has not finished. */
+  readonly unfinished: readonly ObjectRecord[]
+  /** The lowest unfinished object below it. */
+  readonly reason?: ObjectRecord | undefined
+  /** The live status of the reason, or of the object itself. */
+  readonly status?: LiveStatus | undefined
+  /** Set if the object's next job has not started. */
+  readonly queuePosition?: QueuePosition | undefined
+}
+
+/** The row that a user looks at first: a failed object before a waiting one, and an item before its parents. */
+export function causeIn(rows: readonly ListedObject[]): ListedObject | undefined {
+  const unready = rows.filter((row) => waitText(row) !== '')
+  const [cause] = unready.toSorted((left, right) => rankOf(left) - rankOf(right))
+  return cause
+}
+
+function rankOf(row: ListedObject): number {
+  const { object, job, reason } = row
+  const hasError = isBad(phaseOfRow(row)) || (job?.outcome === null && job.lastError !== null)
+  const isIdle = pausedText(object) !== undefined || isNotRequested(row)
+  if (isIdle && !hasError) return 4
+  return (hasError ? 0 : 2) + (reason === undefined ? 0 : 1)
+}
+
+export function phaseOfRow({ object, job }: Pick<ListedObject, 'object' | 'job'>): string | undefined {
+  const phase = phaseOf({ object, job: isInLevelMode({ object, job }) ? job : undefined })
+  return phase === '-' ? (job?.phase ?? undefined) : phase
+}
+
+/** Why an object is not ready, in a few words; empty if it is ready. */
+export function waitText(row: ListedObject): string {
+  const { object, queuePosition } = row
+  const texts = [
+    pausedText(object),
+    queuePosition === undefined ? undefined : queueText(queuePosition),
+    unfinishedText(row),
+  ]
+  return texts.filter((text) => text !== undefined && text !== '').join('; ')
+}
+
+function unfinishedText(row: ListedObject): string {
+  const { object, job, reason } = row
+  const error = errorText(job?.lastError, Infinity)
+  const status = statusText(row.status)
+  if (isBad(phaseOfRow(row))) return reasonText(reason, status) || (error ?? (status || 'see pawl why'))
+  const own = status || (unhandledType({ object: reason ?? object, job: undefined }) ?? '')
+  return reasonText(reason, own) || own || progressText(row)
+}
+
+const NOT_REQUESTED = 'no job was requested'
+
+function progressText(row: ListedObject): string {
+  const { object, job } = row
+  const error = job?.outcome === null ? errorText(job.lastError, Infinity) : undefined
+  const reason = awaitedText(row) ?? deletionText(object) ?? error
+  return reason ?? (isNotRequested(row) ? NOT_REQUESTED : notReadyText(object.projection))
+}
+
+function reasonText(reason: ObjectRecord | undefined, text: string): string {
+  return reason === undefined || text === '' ? '' : `${nameOf(reason)}: ${text}`
+}
+
+function awaitedText({ object, job, awaited, unfinished, reason }: ListedObject): string | undefined {
+  if (!isBusy(object.projection)) return undefined
+  const waitsFor = isInLevelMode({ object, job }) ? [] : awaited
+  const parts = reason === undefined || waitsFor.length > 0 ? unfinished : [reason]
+  const named = [...waitsFor, ...parts].map(nameOf)
+  return named.length === 0 ? undefined : joinNames(named, 2)
+}
+
+function isNotRequested({ object, job, queuePosition }: ListedObject): boolean {
+  return queuePosition === undefined && !object.deleted && notRequestedSentences(object, job).length > 0
+}
+
+function deletionText(object: ObjectRecord): string | undefined {
+  const deletion = deletionIn(object.projection)
+  const foreign = deletion?.finalizers.filter((finalizer) => finalizer !== ownFinalizer(object)) ?? []
+  if (deletion === undefined) return undefined
+  return foreign.length === 0 ? 'its deletion' : `another controller to remove ${foreign.join(', ')}`
+}
