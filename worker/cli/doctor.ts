@@ -7,8 +7,7 @@ import { type Config, readConfig } from '../server/config.ts'
 import { readFlags } from '../server/flags.ts'
 import { TEMPORAL_FLAGS, temporalTarget } from '../server/temporal.ts'
 import { UsageError } from '../server/usage-error.ts'
-import { isSameGroupKind } from '../../workflows/kit/index.ts'
-import { type SteeredKind, steeredKinds } from './steer/open-object.ts'
+import type { GroupKind } from '../../workflows/kit/index.ts'
 import { type JournalFlags, findJournal, addJournalFlags, withJournal } from './query/open-journal.ts'
 import { ansiPaint, plainPaint } from './query/format.ts'
 import { openApi } from './api-place.ts'
@@ -60,11 +59,11 @@ async function examine(flags: DoctorFlags, given: Readonly<Record<string, string
   const namespace = await namespaceOf(flags, config)
   const ofItsJournal = await ofJournal(flags, config)
   const isJournalGood = ofItsJournal.every(({ verdict }) => verdict !== 'bad')
-  const kinds = isJournalGood ? await followedSteeredKinds(flags) : steeredKinds()
+  const followed = isJournalGood ? await followedKinds(flags) : undefined
   return [
     { part: 'pawl', verdict: 'ok', text: `Node ${process.version}` },
     ...ofItsJournal,
-    ...(await ofCluster(flags, config, { namespace, kinds })),
+    ...(await ofCluster(flags, config, { namespace, followed })),
     ...(await ofTemporal(flags, config, given)),
   ]
 }
@@ -84,21 +83,20 @@ async function ofJournal(flags: DoctorFlags, config: Config): Promise<readonly F
   }
 }
 
-/** The kinds that a bridge follows: kinds of wings that are off need no permissions. */
-async function followedSteeredKinds(flags: DoctorFlags): Promise<readonly SteeredKind[]> {
-  const followed = await withJournal(flags, async ({ ownKinds }) => await Promise.resolve(ownKinds))
-  return steeredKinds().filter((kind) => followed.some((one) => isSameGroupKind(one, kind)))
+/** Pawl's kinds that a bridge follows. */
+async function followedKinds(flags: DoctorFlags): Promise<readonly GroupKind[]> {
+  return await withJournal(flags, async ({ ownKinds }) => await Promise.resolve(ownKinds))
 }
 
 async function ofCluster(
   flags: DoctorFlags,
   config: Config,
-  { namespace, kinds }: { readonly namespace: string; readonly kinds: readonly SteeredKind[] },
+  { namespace, followed }: { readonly namespace: string; readonly followed: readonly GroupKind[] | undefined },
 ): Promise<readonly Finding[]> {
   try {
     const kube = await openUserClient(flags, config)
     try {
-      return await clusterFindings(kube, namespace, kinds)
+      return await clusterFindings(kube, namespace, followed)
     } finally {
       await kube.close()
     }

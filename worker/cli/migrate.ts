@@ -3,19 +3,28 @@
 import { Command } from 'commander'
 
 import type { MigrateTarget } from '../migrate.ts'
-import { readConfig } from '../server/config.ts'
+import { type Config, readConfig } from '../server/config.ts'
 import { type FlagTable, type GivenFlags, readFlags } from '../server/flags.ts'
 import { neededDatabase } from '../server/shared-settings.ts'
 import { TEMPORAL_FLAGS, temporalTarget } from '../server/temporal.ts'
+import { DATA_DIR_OPTION } from './dev-folder.ts'
+import { devAddress } from './temporal-address.ts'
+import { devJournalURL } from './query/open-journal.ts'
 import { optionsOf, withFlags, foldFlags, TEMPORAL_DETAILS, withExamples } from './options.ts'
 
 const TARGET_FLAGS = {
-  'database-url': { takes: '<url>', reads: 'text', text: 'PostgreSQL of the journal', default: '$PAWL_DATABASE_URL' },
+  'database-url': {
+    takes: '<url>',
+    reads: 'text',
+    text: 'PostgreSQL of the journal',
+    default: '$PAWL_DATABASE_URL, else from pawl dev',
+  },
+  'data-dir': { takes: '<dir>', reads: 'text', text: DATA_DIR_OPTION[1] },
   'temporal-address': {
     takes: '<host:port>',
     reads: 'text',
     text: 'Temporal',
-    default: '$PAWL_TEMPORAL_ADDRESS; without, it is left alone',
+    default: '$PAWL_TEMPORAL_ADDRESS, else from pawl dev if the database is; without, it is left alone',
   },
   ...TEMPORAL_FLAGS,
 } as const satisfies FlagTable
@@ -48,7 +57,7 @@ export function migrateCommand(): Command {
 }
 
 async function bringUp(given: GivenFlags): Promise<void> {
-  const target = readTarget(given)
+  const target = await readTarget(given, readConfig())
   const contentKeyPath = readFlags(UP_FLAGS, given)['content-key'] ?? readConfig().contentKeyPath
   const { migrate } = await import('../migrate.ts')
   const added = await migrate({ ...target, contentKeyPath })
@@ -56,7 +65,7 @@ async function bringUp(given: GivenFlags): Promise<void> {
 }
 
 async function showStatus(given: GivenFlags): Promise<void> {
-  const target = readTarget(given)
+  const target = await readTarget(given, readConfig())
   const { migrateStatus } = await import('../migrate.ts')
   const { migrations, missingAttributes } = await migrateStatus(target)
   for (const { name, appliedAt } of migrations)
@@ -67,12 +76,22 @@ async function showStatus(given: GivenFlags): Promise<void> {
   process.exitCode = complete ? 0 : 1
 }
 
-function readTarget(given: GivenFlags): MigrateTarget {
-  const config = readConfig()
+/**
+ * The database is that of the flags, of $PAWL_DATABASE_URL, or of a running `pawl dev`. Temporal of `pawl dev` belongs only to its own database.
+ *
+ * @throws UsageError that lists the searched places.
+ */
+export async function readTarget(given: GivenFlags, config: Config): Promise<MigrateTarget> {
   const flags = readFlags(TARGET_FLAGS, given)
-  const address = flags['temporal-address'] ?? config.temporalAddress
+  const [url, dataDir] = [flags['database-url'], flags['data-dir']]
+  const dev = { ...(dataDir !== undefined && { dataDir }) }
+  const isOfDev = url === undefined && (dataDir !== undefined || config.databaseUrl === undefined)
+  const address =
+    flags['temporal-address'] ?? config.temporalAddress ?? (isOfDev ? await devAddress(dev, config) : undefined)
   return {
-    databaseUrl: neededDatabase(flags['database-url'], config),
+    databaseUrl: isOfDev
+      ? await devJournalURL(dev, config, '--data-dir or --database-url')
+      : neededDatabase(url, config),
     temporal: address === undefined ? undefined : temporalTarget(address, flags, config),
   }
 }

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { journalURL } from '../../../worker/cli/query/open-journal.ts'
 import { devFolder, findDev } from '../../../worker/cli/dev-folder.ts'
 import { userKubeconfig } from '../../../worker/cli/user.ts'
+import { readTarget } from '../../../worker/cli/migrate.ts'
 import { devAddress } from '../../../worker/cli/temporal-address.ts'
 import { identify } from '../../../worker/dev/process-identity.ts'
 import { removeState, writeState } from '../../../worker/dev/state.ts'
@@ -43,6 +44,25 @@ async function scene() {
   const none = { ...readConfig(), dataDir: await scratchFolder(), databaseUrl: undefined, kubeconfig: '/nonexistent' }
   return { usual, other, none, ofUsual: join(usual, 'kubeconfig'), ofOther: join(other, 'kubeconfig') }
 }
+
+describe('pawl migrate', () => {
+  it('uses the journal and Temporal of a running pawl dev, unless a flag or a variable names a database', async () => {
+    const { usual, other, none, ofUsual } = await scene()
+    const plain = { ...none, temporalAddress: undefined }
+    const ofDev = {
+      databaseUrl: 'postgresql://pawl:secret@127.0.0.1:5433/usual',
+      temporal: { address: '127.0.0.1:7233' },
+    }
+    expect(await readTarget({}, { ...plain, kubeconfig: ofUsual })).toMatchObject(ofDev)
+    expect(await readTarget({ 'data-dir': usual }, { ...plain, databaseUrl: 'postgresql://x/y' })).toMatchObject(ofDev)
+    const own = { databaseUrl: 'postgresql://x/y', temporal: undefined }
+    expect(await readTarget({ 'database-url': own.databaseUrl }, { ...plain, dataDir: other })).toEqual(own)
+    expect(await readTarget({}, { ...plain, databaseUrl: own.databaseUrl, dataDir: other })).toEqual(own)
+    await expect(readTarget({}, plain)).rejects.toThrow(
+      /^no journal: no pawl dev runs for .*; run the export lines that pawl dev printed, or pass --data-dir or --database-url$/,
+    )
+  })
+})
 
 describe('the data folder of a command', () => {
   it('is the folder of --data-dir, else of the pawl dev that wrote the kubeconfig, else the default folder', async () => {

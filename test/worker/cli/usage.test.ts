@@ -20,10 +20,7 @@ describe('the command pawl', { timeout: 60_000 }, () => {
     [['chaos', 'sotp'], 'command "sotp" of "pawl chaos" does not exist; did you mean "stop"?'],
     [['chaos', 'stop', '-n', 'shop', '--all'], "option '--all' cannot be used with option '-n, --namespace <name>'"],
     [['chaos', 'stop', '--reason', ' '], '--reason: found 0 characters; expected one line of 1 to 256'],
-    [
-      ['migrate', 'up'],
-      '--database-url is missing; expected the URL of a PostgreSQL database, in the flag or in $PAWL_DATABASE_URL',
-    ],
+    [['migrate', 'up'], 'run the export lines that pawl dev printed, or pass --data-dir or --database-url'],
     [
       ['get', '--data-dir', '/nonexistent/pawl'],
       'no journal: no pawl dev runs for /nonexistent/pawl; run the export lines that pawl dev printed, or pass --data-dir, --database-url or --api-url',

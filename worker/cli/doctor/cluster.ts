@@ -3,7 +3,10 @@
 import type { KubeClient } from '../../../activities/kube/client.ts'
 import { resourcePath } from '../../../activities/kube/resource-path.ts'
 import { inParallel } from '../../../activities/kube/in-parallel.ts'
-import type { SteeredKind } from '../steer/open-object.ts'
+import { isNotFound } from '../../../activities/kube/kube-error.ts'
+import { type GroupKind, groupKindOf, isSameGroupKind, type LevelTarget } from '../../../workflows/kit/index.ts'
+import { builtInRegistry } from '../../server/registry.ts'
+import { type SteeredKind, steeredKinds } from '../steer/open-object.ts'
 import { userName } from '../user.ts'
 import { clockFinding, type Finding, type Right, rightsFinding } from './findings.ts'
 
@@ -12,21 +15,30 @@ const MOST_MS = 15_000
 /** The Date header has whole seconds. */
 const DATE_STEP_MS = 1000
 
-/** @param kinds the kinds that Pawl reconciles in the cluster. */
+/**
+ * @param followed the kinds that a bridge follows; undefined if the journal does not answer. Then the kinds whose API group the cluster has are
+ *   checked: kinds of wings that are off need no CRDs and no permissions.
+ */
 export async function clusterFindings(
   kube: KubeClient,
   namespace: string,
-  kinds: readonly SteeredKind[],
+  followed: readonly GroupKind[] | undefined,
 ): Promise<readonly Finding[]> {
   const { server } = kube.connection
   try {
     const signal = AbortSignal.timeout(MOST_MS)
     const { version, clock } = await readVersion(kube, signal)
-    const rights = await readRights(kube, namespace, wantedRights(kinds), signal)
+    const isReconciled = followed === undefined ? await installedGroups(kube, signal) : isIn(followed)
+    const steered = steeredKinds().filter(isReconciled)
+    const rights = await readRights(kube, namespace, wantedRights(steered), signal)
     return [
       { part: 'kubernetes', verdict: 'ok', text: `${version} at ${server} answers` },
       ...(clock === undefined ? [] : [clock]),
-      await kindsFinding(kube, namespace, kinds, rights),
+      await kindsFinding(
+        kube,
+        namespace,
+        ownTargets().filter((target) => isReconciled(groupKindOf(target))),
+      ),
       rightsFinding(rights, await userName(kube), namespace),
     ]
   } catch (error) {
@@ -53,27 +65,42 @@ async function readVersion(kube: KubeClient, signal: AbortSignal) {
   return { version: gitVersion, clock }
 }
 
-/** Checks that the CRDs are installed: lists one object of each kind that the user may list. */
-async function kindsFinding(
-  kube: KubeClient,
-  namespace: string,
-  kinds: readonly SteeredKind[],
-  rights: readonly Right[],
-): Promise<Finding> {
+type IsReconciled = (kind: GroupKind) => boolean
+
+function isIn(kinds: readonly GroupKind[]): IsReconciled {
+  return (kind) => kinds.some((one) => isSameGroupKind(one, kind))
+}
+
+async function installedGroups(kube: KubeClient, signal: AbortSignal): Promise<IsReconciled> {
+  const { groups } = await kube.request<{ readonly groups: readonly { readonly name: string }[] }>('GET', '/apis', {
+    signal,
+  })
+  const names = new Set(groups.map(({ name }) => name))
+  return ({ group }) => names.has(group)
+}
+
+/** The targets of Pawl's controllers, without kinds that belong to other programs. */
+function ownTargets(): readonly LevelTarget[] {
+  const targets: readonly LevelTarget[] = [...builtInRegistry.controllers.values()].map(({ target }) => target)
+  return targets.filter(({ isReadOnly }) => isReadOnly !== true)
+}
+
+/** Checks that the CRDs are installed: lists one object of each kind. A kind that the user may not list counts as installed. */
+async function kindsFinding(kube: KubeClient, namespace: string, targets: readonly LevelTarget[]): Promise<Finding> {
+  const part = 'kinds'
+  if (targets.length === 0)
+    return { part, verdict: 'bad', text: 'no CRD of Pawl is installed; apply the CRDs of your wings from deploy/crds' }
   const missing: string[] = []
-  for (const { kind, api } of kinds) {
-    const mayList = rights.some(
-      ({ verb, resource, isAllowed }) => verb === 'list' && resource === api.plural && isAllowed,
-    )
-    if (!mayList) continue
-    const answer = await kube
-      .request('GET', resourcePath(api, namespace), { query: { limit: '1' } })
-      .catch(() => undefined)
-    if (answer === undefined) missing.push(kind)
+  for (const target of targets) {
+    const path = resourcePath(target, target.withoutNamespace === true ? undefined : namespace)
+    await kube.request('GET', path, { query: { limit: '1' } }).catch((error: unknown) => {
+      if (!isNotFound(error)) return
+      missing.push(target.kind)
+    })
   }
-  if (missing.length === 0) return { part: 'kinds', verdict: 'ok', text: 'all kinds that you may list are installed' }
-  const text = `${missing.join(', ')} cannot be listed; apply the CRDs of deploy/crds`
-  return { part: 'kinds', verdict: 'bad', text }
+  if (missing.length === 0)
+    return { part, verdict: 'ok', text: `${targets.map(({ kind }) => kind).join(', ')} are installed` }
+  return { part, verdict: 'bad', text: `${missing.join(', ')} are not installed; apply the CRDs of deploy/crds` }
 }
 
 async function readRights(

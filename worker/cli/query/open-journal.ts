@@ -13,7 +13,7 @@ import { findPlans } from '../../plans/find-plans.ts'
 import { type Config, readConfig } from '../../server/config.ts'
 import { builtInRegistry } from '../../server/registry.ts'
 import { UsageError } from '../../server/usage-error.ts'
-import { DATA_DIR_OPTION, DEV_HINT, devFolder, findDev } from '../dev-folder.ts'
+import { DATA_DIR_OPTION, DEV_HINT, type DevFlags, devFolder, findDev } from '../dev-folder.ts'
 import { apiAddressOf, type ApiAddress, apiOfCluster, openApi, addressText } from '../api-place.ts'
 import { type ContextFlags, namespaceOf } from '../kubeconfig.ts'
 import { type QueryableKind, queryableKinds } from './object-name.ts'
@@ -148,17 +148,23 @@ export async function findJournal(flags: JournalFlags, config: Config): Promise<
   return clusterAddress === undefined ? { url: await journalURL(flags, config) } : { api: clusterAddress }
 }
 
-const JOURNAL_HINT = `${DEV_HINT}, or pass --data-dir, --database-url or --api-url`
+const JOURNAL_FLAGS = '--data-dir, --database-url or --api-url'
 
 /** Order: --database-url, --data-dir, $PAWL_DATABASE_URL, a running `pawl dev`. @throws UsageError that lists the searched places. */
 export async function journalURL(flags: JournalFlags, config: Config): Promise<string> {
   const { databaseUrl, dataDir } = flags
   const explicitURL = databaseUrl ?? (dataDir === undefined ? config.databaseUrl : undefined)
   if (explicitURL !== undefined && explicitURL !== '') return explicitURL
+  return await devJournalURL(flags, config, JOURNAL_FLAGS)
+}
+
+/** The journal of a running `pawl dev`. @param ways the flags of the command, for the error. @throws UsageError */
+export async function devJournalURL(flags: DevFlags, config: Config, ways: string): Promise<string> {
   const folder = await devFolder(flags, config)
   const state = await readState(folder)
   const postgresql = state?.parts.find(({ name }) => name === 'postgresql')
-  if (state === undefined) throw new UsageError(`no journal: no pawl dev runs for ${folder}; ${JOURNAL_HINT}`)
+  if (state === undefined)
+    throw new UsageError(`no journal: no pawl dev runs for ${folder}; ${DEV_HINT}, or pass ${ways}`)
   if (postgresql === undefined || postgresql.address === null || postgresql.process === null)
     throw new UsageError(`no journal: pawl dev for ${folder} uses your own PostgreSQL; pass --database-url`)
   const url = new URL(postgresql.address)
