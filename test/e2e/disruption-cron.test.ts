@@ -101,7 +101,9 @@ describe('a DisruptionCron', () => {
     await patch('disruptioncrons', 'later', { spec: { targetResource: TARGET } })
     const { status } = await until('disruptioncrons', 'later', { status: { observedGeneration: 2 } })
     expect(status).not.toHaveProperty('targetResourcePreviouslyMissing')
-    expect(await reasons('DisruptionCron', 'later')).toEqual(['DisruptionCronCreated', 'DisruptionCronUpdated'])
+    expect(await reasons('DisruptionCron', 'later')).toEqual([
+      ...['DisruptionCronCreated', 'DisruptionCronSkipped', 'DisruptionCronUpdated'],
+    ])
     await remove('disruptioncrons', 'later')
     await gone('disruptioncrons', 'later')
   })

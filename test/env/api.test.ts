@@ -132,7 +132,8 @@ describe('a tenant with a token', () => {
     const flood = Promise.all(Array.from({ length: 500 }, async (_, index) => await ask(...ANY, `made-up-${index}`)))
     const own = await ask('listObjects', { ...KIND, namespace: ALICE }, ofAlice)
     const told = await flood
-    const again = await Promise.all(Array.from({ length: 100 }, async () => await ask(...ANY, 'made-up-0')))
+    const reviewed = told.findIndex(({ status }) => status === 401)
+    const again = await Promise.all(Array.from({ length: 100 }, async () => await ask(...ANY, `made-up-${reviewed}`)))
     const seconds = (performance.now() - begun) / 1000
 
     expect(own.status).toBe(200)
@@ -142,8 +143,9 @@ describe('a tenant with a token', () => {
     // The initial burst, the TokenReviews during the test, and some for Alice.
     expect(reviews).toBeLessThan(REVIEWS_PER_SECOND * (3 + seconds) + 10)
     const away = told.filter(({ status }) => status === 429)
-    expect(told.filter(({ status }) => status === 401).length + away.length).toBe(500)
-    expect(away.length).toBeGreaterThan(300)
+    // Each token was reviewed or refused. A busy API server may not answer a TokenReview in time: 503.
+    expect(told.filter(({ status }) => ![401, 429, 503].includes(status ?? 0))).toEqual([])
+    expect(away.length).toBeGreaterThanOrEqual(500 - reviews)
     const message = expect.stringContaining('too many new tokens') as unknown
     expect(away[0]?.body).toMatchObject({ kind: 'Status', reason: 'TooManyRequests', code: 429, message })
     expect(new Set(again.map(({ status }) => status))).toEqual(new Set([401]))

@@ -104,6 +104,9 @@ const OF_USERS = /^Activity (failed|cancelled)|^no content key/
 // Messages after a server did not answer for some seconds. Pawl retries, or writes a status.
 const OF_SERVERS =
   /^the Event could not be written|^batch of events is not journaled|^journal cannot be read|^wake cannot be dispatched|^watch was interrupted|^could not (follow the kind|list what is due)|^connection for notifications|^no connection for notifications|^sweep failed|^run cannot be looked up/
+/** The error of a request that a server did not answer, with any message: of the client for PostgreSQL, HTTP or TCP. */
+const NO_ANSWER =
+  /timeout exceeded when trying to connect|^Connection terminated|^Query read timeout|: no answer: |\b(?:ECONNREFUSED|ECONNRESET|ETIMEDOUT)\b/
 /** Logs of the SDK's core if a pass waits for an endless template or its task times out. Temporal retries the task. */
 const SLOW_TASK = /TMPRL1104|WARN.*temporalio_sdk_core|Trying to send a new WFT for a run which already has one/
 const WARNING_LEVEL = 40
@@ -116,8 +119,13 @@ export function loggedProblems(pawl: Pawl, part: string): readonly unknown[] {
 function isComplaint(line: string): boolean {
   if (line.trim() === '' || SLOW_TASK.test(line)) return false
   if (!line.startsWith('{')) return true
-  const { level = 0, msg = '' } = JSON.parse(line) as { level?: number; msg?: string }
-  return level >= WARNING_LEVEL && !OF_USERS.test(msg) && !OF_SERVERS.test(msg)
+  const {
+    level = 0,
+    msg = '',
+    err = {},
+  } = JSON.parse(line) as { level?: number; msg?: string; err?: { message?: string } }
+  const isOfServers = OF_SERVERS.test(msg) || NO_ANSWER.test(err.message ?? '')
+  return level >= WARNING_LEVEL && !OF_USERS.test(msg) && !isOfServers
 }
 
 /** Creates an Installation whose deploy items are rendered from this template. */

@@ -22,7 +22,7 @@ import { action, again, done, type Outcome } from '../../kit/index.ts'
 import { DISRUPTION_NAMESPACE_LABEL, kindNamesOf, TARGET_LABEL } from '../contract.ts'
 import { targetLabel } from './chaos-pod.ts'
 import type { DisruptionSpec } from './kind.ts'
-import { noTargetsText, takenTargetsText } from './missing-targets.ts'
+import { ALL_TAKEN, noTargetsText } from './missing-targets.ts'
 import { injectionKey, type Target } from './observed.ts'
 import { rememberTargets } from './observe-targets.ts'
 import { configOf, type DisruptionPass, isOfNodes, specOf, statusIn } from './pass.ts'
@@ -70,7 +70,7 @@ export const chooseTargets = action<DisruptionPass>('chooseTargets', async (pass
     await act.event({
       type: 'Normal',
       reason: 'NoMoreTargets',
-      message: takenTargetsText(desired - (missing - drawn.length), desired),
+      message: `selected ${desired - (missing - drawn.length)} of ${desired} targets: ${ALL_TAKEN}`,
     })
   const targets = [...retained, ...drawn].sort()
   setTargetStatus(status, {

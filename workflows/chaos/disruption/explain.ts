@@ -2,7 +2,7 @@
 
 import { fieldsOf, type StatusExplanation, textOf } from '../../kit/index.ts'
 import type { DisruptionSpec } from './kind.ts'
-import { noTargetsText, takenTargetsText } from './missing-targets.ts'
+import { ALL_TAKEN, noTargetsText } from './missing-targets.ts'
 import { UNCREATED } from './uncreated-pods.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -16,7 +16,9 @@ export function explainDisruption(disruption: object): StatusExplanation {
 
 function summaryOf(disruption: Fields): string {
   const status = fieldsOf(disruption['status'])
-  const { injectedTargetsCount: injected, desiredTargetsCount: desired, targetInjections, isStuckOnRemoval } = status
+  // The first injection writes injectedTargetsCount.
+  const { injectedTargetsCount: injected = 0, desiredTargetsCount: desired } = status
+  const { targetInjections, isStuckOnRemoval } = status
   const reason = failedPods(fieldsOf(targetInjections)) || textOf(status['message'])
   // A projection has no counts.
   if (typeof injected !== 'number' || typeof desired !== 'number') return reason
@@ -40,8 +42,7 @@ function missingTargets(
   const matching = selected + ignored
   const used = (originalSpec ?? spec) as DisruptionSpec
   if (matching === 0) return { reason: noTargetsText(used, textOf(namespace)), isEmpty: true }
-  const available = Math.min(desired, matching)
-  if (selected < available) return { reason: takenTargetsText(selected, available), isEmpty: false }
+  if (selected < Math.min(desired, matching)) return { reason: ALL_TAKEN, isEmpty: false }
   const thing = used.level === 'node' ? 'ready node' : 'running pod'
   const matches = matching === 1 ? `${thing} matches` : `${thing}s match`
   return selected < desired ? { reason: `only ${matching} ${matches}`, isEmpty: false } : undefined

@@ -27,7 +27,6 @@ export function noTargetsText(spec: Selecting, namespace: string): string {
   return `no ${state}${place} matches ${matched}${filter === undefined ? '' : ' and spec.filter'}; correct ${field} in a new Disruption, or start such a ${spec.level === 'node' ? 'node' : 'pod'}${command}`
 }
 
-/** All other matching objects are targets of other Disruptions. */
-export function takenTargetsText(selected: number, desired: number): string {
-  return `selected ${selected} of ${desired} targets: all other matches are already targets of other Disruptions; wait for their end, or set spec.allowDisruptedTargets in a new Disruption`
-}
+/** Why fewer targets than matching objects were chosen. */
+export const ALL_TAKEN =
+  'all other matches are already targets of other Disruptions; wait for their end, or set spec.allowDisruptedTargets in a new Disruption'

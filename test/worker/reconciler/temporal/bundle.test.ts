@@ -37,7 +37,7 @@ it('a bundle with a cache equals a bundle without a cache, also after a change o
   expect(changed.name).toBe((await build()).name)
   const sealed = await build(cache, 'payload.key')
   expect(new Set([first.name, changed.name, sealed.name]).size).toBe(3)
-}, 60_000)
+}, 240_000)
 
 it('the name of a build is equal for equal code in any folder, and differs for different code', () => {
   const code = (folder: string, map: string, action = '1') =>

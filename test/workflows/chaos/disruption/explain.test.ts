@@ -44,6 +44,12 @@ describe('the explanation of a Disruption', () => {
       `no running pod in namespace "shop" matches the selector app=y; correct spec.selector in a new Disruption, or start such a pod (see kubectl get pods -n shop -l 'app=y')`,
     ],
     [
+      'with static targeting that has chosen nothing yet has the selector, too',
+      { targets: [], selectedTargetsCount: 0, ignoredTargetsCount: 0, desiredTargetsCount: 0 },
+      { ...spec, staticTargeting: true },
+      `no running pod in namespace "shop" matches the selector app=y; correct spec.selector in a new Disruption, or start such a pod (see kubectl get pods -n shop -l 'app=y')`,
+    ],
+    [
       'without a matching node names nodes',
       chosen(0, 0),
       { ...spec, level: 'node', filter: { annotations: { a: 'b' } } },
@@ -53,7 +59,7 @@ describe('the explanation of a Disruption', () => {
       'whose matches belong to other Disruptions names them',
       chosen(0, 2),
       spec,
-      '0 of 2 targets injected: selected 0 of 2 targets: all other matches are already targets of other Disruptions; wait for their end, or set spec.allowDisruptedTargets in a new Disruption',
+      '0 of 2 targets injected: all other matches are already targets of other Disruptions; wait for their end, or set spec.allowDisruptedTargets in a new Disruption',
     ],
     [
       'with fewer matches than its count has their number',
