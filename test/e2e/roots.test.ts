@@ -1,6 +1,6 @@
 // Roots: DeployItems and Executions without a parent, each of whose jobs a user starts, and Installations that import
 // from each other: the root that waits, the root that starts another one at its end, and the order of deletion.
-// Activities: test/env/siblings.test.ts.
+// Activities: test/env/root-siblings.test.ts.
 // Source: docs/adr/0025, spec/landscaper.md 2.2, 2.3, 2.4, 2.6, 2.9, 2.14, 4.9, appendix B 4, 7, 30.
 
 import { describe, expect, it, vi } from 'vitest'

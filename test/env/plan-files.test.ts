@@ -37,6 +37,7 @@ interface Told {
     readonly target?: string
   }[]
   readonly jobs: readonly Job[]
+  readonly unvalidated: readonly string[]
 }
 
 interface Job {
@@ -183,6 +184,13 @@ describe('pawl plan -f', () => {
     expect(bad?.told).toContain(
       'spec.imports.data[0] "size": DataObject "plan-files/nowhere" does not exist; create it',
     )
+    const namespace = 'plan-files-new'
+    const inside = [dataObject('size', 3), sized('good', 'size')].map((object) => ({
+      ...object,
+      metadata: { ...object.metadata, namespace },
+    }))
+    const created = await told([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } }, ...inside])
+    expect(created).toMatchObject({ code: 3, refused: [], unvalidated: [namespace], jobs: [{ end: 'succeeds' }] })
     const refused = await told([{ ...shop(), spec: { blueprint: 7 } }])
     expect(refused).toMatchObject({
       code: 1,

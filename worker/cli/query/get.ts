@@ -105,7 +105,7 @@ async function get(journal: JournalSession, kind: string | undefined, flags: Get
 }
 
 /** The objects of the place; those of a cluster-scoped kind have no namespace. */
-async function listIn<Row>(
+export async function listIn<Row>(
   list: (of: GroupKind, place: string | undefined) => Promise<readonly Row[]>,
   of: GroupKind,
   { place, isNamed }: { readonly place: string | undefined; readonly isNamed: boolean },
@@ -279,16 +279,18 @@ const SHORTEST_WAIT = 80
 /** Blanks between two columns. */
 const GAP = 3
 
+/** Without the column PHASE if the journal has no phase and no condition `Ready` of any row. */
 export function getTable(rows: readonly ListedObject[], form: TableOptions): string {
+  const withPhase = rows.some((row) => phaseCell(row) !== '-')
   const header = [
     ...(form.withNamespace ? ['NAMESPACE'] : []),
-    ...['NAME', 'PHASE', 'DURATION', 'WAITING-FOR'],
+    ...['NAME', ...(withPhase ? ['PHASE'] : []), 'DURATION', 'WAITING-FOR'],
     ...(form.wide ? ['JOB', 'STARTED', 'OUTCOME', 'CAUSE', 'RUN'] : []),
   ]
   return tableText(
     header,
     cutWaits(
-      rows.map((row) => rowOf(row, form)),
+      rows.map((row) => rowOf(row, { ...form, withPhase })),
       form.lineWidth,
       header,
     ),
@@ -310,14 +312,21 @@ function cutWaits(
   return rows.map((row) => row.map((cell, index) => (index === column ? singleLine(cellText(cell), longest) : cell)))
 }
 
-function rowOf(row: ListedObject, { now, wide, withNamespace, withKind }: TableOptions): readonly Cell[] {
+function phaseCell(row: ListedObject): string {
+  return phaseOfRow(row) ?? '-'
+}
+
+function rowOf(
+  row: ListedObject,
+  { now, wide, withNamespace, withKind, withPhase }: TableOptions & { readonly withPhase: boolean },
+): readonly Cell[] {
   const { object, job } = row
-  const phase = phaseOfRow(row) ?? '-'
+  const phase = phaseCell(row)
   const length = job === undefined ? '-' : formatSpan(job.startedAt, job.finishedAt ?? now)
   return [
     ...(withNamespace ? [object.namespace] : []),
     withKind ? `${object.kind.toLowerCase()}/${object.name}` : object.name,
-    { text: phase, colour: colourOf(phase) },
+    ...(withPhase ? [{ text: phase, colour: colourOf(phase) }] : []),
     ...[length, waitText(row)],
     ...(wide ? wideCells(job) : []),
   ]

@@ -12,6 +12,7 @@ import { changesBetween, specGenerationText } from './versions.ts'
 import { phasesText } from './draw-job-tree.ts'
 import { hasFailed, isOpen, type JobNode, phaseOf } from './job-tree.ts'
 import { clientText, type ForeignWrite } from '../live-objects.ts'
+import { isInLevelMode } from './explain-status.ts'
 import { deletionOrder } from './deletion-order.ts'
 import { type Interrupt, interruptSentence, isDeletionWaiting } from './edits-during-job.ts'
 import { deletionIn, errorLines, formatSpan, formatTime, errorText, nameOf, singleLine } from './format.ts'
@@ -112,10 +113,18 @@ function settledSentence(path: readonly JobNode[]): string {
   if (subject === undefined || last === undefined) return ''
   if (subject.object.deleted) return `${nameOf(subject.object)} is deleted.`
   const phase = phaseOf(last)
+  if (isInLevelMode(last) && !hasFailed(last)) return levelSentence(last)
   const isDone = !isOpen(subject) && !hasFailed(subject)
   if (isDone && phase === '-') return `${nameOf(last.object)} waits for nothing.`
   const state = `${nameOf(last.object)} is ${phase}`
   return isDone ? `${state} and waits for nothing.` : `${state}; the journal has no object that it waits for.`
+}
+
+/** For an object whose last pass had no fault. */
+function levelSentence(node: JobNode): string {
+  const [name, phase] = [nameOf(node.object), phaseOf(node)]
+  if (phase !== '-') return `${name} is ${phase}: the last pass had no fault.`
+  return `${name}: the last pass had no fault; the journal does not have its condition "Ready" (add status.conditions to the projection of the kind).`
 }
 
 // The events and the job.

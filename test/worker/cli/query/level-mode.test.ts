@@ -3,10 +3,12 @@ import { describe, expect, it } from 'vitest'
 import type { JobRecord } from '../../../../activities/journal/read/object-queries.ts'
 import { drawJobTree } from '../../../../worker/cli/query/draw-job-tree.ts'
 import { plainPaint } from '../../../../worker/cli/query/format.ts'
+import { getTable } from '../../../../worker/cli/query/get.ts'
 import { phaseOf } from '../../../../worker/cli/query/job-tree.ts'
 import { causeIn, phaseOfRow, waitText } from '../../../../worker/cli/query/listed-object.ts'
 import { nextStep } from '../../../../worker/cli/query/next-step.ts'
 import { reasonsOf } from '../../../../worker/cli/query/root-cause.ts'
+import { explainJob } from '../../../../worker/cli/query/why-text.ts'
 import { BEGIN, job, node, object } from './build-node.ts'
 
 const quiet = {
@@ -17,6 +19,16 @@ const quiet = {
   attempt: 0,
   parentError: undefined,
   status: undefined,
+}
+const nothing = {
+  causes: [],
+  writes: [],
+  passes: undefined,
+  newest: undefined,
+  foreignWrites: new Map<string, never>(),
+  queueSentences: [],
+  now: BEGIN,
+  wide: false,
 }
 const awaited = [{ group: '', kind: 'Service', namespace: 'ns', name: 'web', since: BEGIN }]
 const BUG =
@@ -56,6 +68,20 @@ describe("an object of a user's controller in level mode", () => {
     expect(phaseOf(of)).toBe(phase)
     expect(phaseOfRow(row(of)) ?? '-').toBe(phase)
     expect(waitText(row(of))).toBe(waits)
+  })
+
+  it('has no column PHASE if the journal has no condition of any object', () => {
+    const form = { now: BEGIN, paint: plainPaint, wide: false, withNamespace: false, withKind: false, lineWidth: 200 }
+    expect(getTable([row(website([]))], form)).toBe('NAME   DURATION   WAITING-FOR\nweb    0ms\n')
+    expect(getTable([row(website([])), row(ready)], form)).toContain('NAME   PHASE   DURATION   WAITING-FOR\n')
+  })
+
+  it('without a fault is explained by its last pass', () => {
+    const answer = (one: typeof ready) => explainJob({ ...nothing, path: [one], reasons: [], next: '' }).answer
+    expect(answer(ready)).toBe('Website ns/web is Ready: the last pass had no fault.')
+    expect(answer(website([]))).toBe(
+      'Website ns/web: the last pass had no fault; the journal does not have its condition "Ready" (add status.conditions to the projection of the kind).',
+    )
   })
 
   it('that is not ready is explained by the condition, during its run and after it', () => {

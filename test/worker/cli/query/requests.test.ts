@@ -10,7 +10,7 @@ import {
   isDeletionWaiting,
 } from '../../../../worker/cli/query/edits-during-job.ts'
 import { formatTime, plainPaint } from '../../../../worker/cli/query/format.ts'
-import { unfinishedOf } from '../../../../worker/cli/query/get.ts'
+import { listIn, unfinishedOf } from '../../../../worker/cli/query/get.ts'
 import { jobCount } from '../../../../worker/cli/query/history.ts'
 import { endedInEarlierJob, type JobNode } from '../../../../worker/cli/query/job-tree.ts'
 import { nextQuery, nextStep } from '../../../../worker/cli/query/next-step.ts'
@@ -180,6 +180,15 @@ describe('the explanation', () => {
 describe('a list', () => {
   it('is not made for a named object', () => {
     expect(() => kindNamed('inst/shop', [])).toThrow(/use pawl why inst\/shop or pawl trace inst\/shop$/)
+  })
+
+  it('of a named kind contains cluster-scoped objects without -A', async () => {
+    const zone = { group: 'example.com', kind: 'Zone' }
+    const list = (...[of, place]: [{ readonly kind: string }, string | undefined]) =>
+      Promise.resolve((of.kind === 'Zone' ? ['eu'] : []).filter(() => place === '' || place === undefined))
+    expect(await listIn(list, zone, { place: 'team-a', isNamed: true })).toEqual(['eu'])
+    expect(await listIn(list, zone, { place: undefined, isNamed: true })).toEqual(['eu'])
+    expect(await listIn(list, zone, { place: 'team-a', isNamed: false })).toEqual([])
   })
 
   it('of versions or parts suggests commands with the same journal and namespace', () => {

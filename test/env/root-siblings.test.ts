@@ -1,105 +1,32 @@
-// Dependencies between siblings, which are the roots of a namespace or the sub-installations of a parent: the siblings for which one waits, the siblings that
-// must be deleted before it, and the roots that the end of a root starts. On a server that the test controls, with a real journal.
-// Source: spec/landscaper.md 2.2 trigger 5, 2.3 "Init" 3, 2.4, 2.6.
+// Dependencies between the roots of a namespace: the roots for which one waits, the roots that must be deleted before it, and the roots that its end
+// starts. Source: spec/landscaper.md 2.2 trigger 5, 2.3 "Init" 3, 2.4, 2.6.
 
 import { sql } from 'kysely'
 import { describe, expect, inject, it } from 'vitest'
-import { dependentActivities } from '../../activities/landscaper/installation/dependents.ts'
-import { predecessorsOf, successorsOf } from '../../activities/landscaper/installation/siblings.ts'
-import { journalEvents } from '../../activities/journal/write/events.ts'
-import type { KubeObject } from '../../activities/kube/client.ts'
+import { predecessorsOf } from '../../activities/landscaper/installation/siblings.ts'
 import { storedAs } from '../../activities/kube/object-views.ts'
-import { OPERATION_ANNOTATION } from '../../workflows/landscaper/contract.ts'
 import { installationKind } from '../../workflows/landscaper/installation/kind.ts'
 import { refusal } from '../activities/kube/tiny-api.ts'
-import { useWriteStage } from '../activities/kube/write-stage.ts'
 import { API } from '../support/cluster/cluster.ts'
+import {
+  ASKED,
+  INTERRUPTED,
+  LEAVING,
+  NONE,
+  PARENT,
+  WAITS,
+  app,
+  db,
+  ended,
+  failing,
+  onlooker,
+  running,
+  useSiblings,
+} from './sibling-stage.ts'
 
-const JOB = 'job'
-const INTERRUPTED = { annotations: { [OPERATION_ANNOTATION]: 'interrupt' } }
-const LEAVING = { deletionTimestamp: '2030-01-01T00:00:00Z', finalizers: ['example.com/held'] }
-const PARENT = { apiVersion: API, kind: 'Installation', uid: 'uid-parent', name: 'parent', controller: true }
-const NONE = { unfinished: [], failed: [] }
-const WAITS = { unfinished: ['db'], failed: [] }
-const failing = (...failed: readonly string[]) => ({ unfinished: [], failed })
-const DELETED = failing('db is being deleted')
-const ASKED = { annotations: { [OPERATION_ANNOTATION]: 'reconcile' } }
-
-const stage = useWriteStage(inject('servers').databaseUrl)
-
-interface Root {
-  readonly name: string
-  readonly namespace?: string
-  readonly status?: object
-  readonly metadata?: object
-  readonly imports?: readonly string[]
-  readonly exports?: readonly string[]
-  readonly optimization?: object
-}
-
-/** Stores the Installation on the API server. */
-function put({ name, namespace = 'n', imports = [], exports = [], ...more }: Root): KubeObject {
-  const { status = {}, metadata = {}, optimization = {} } = more
-  const spec = {
-    imports: { data: imports.map((one) => ({ name: one, dataRef: one })) },
-    exports: { data: exports.map((one) => ({ name: one, dataRef: one })) },
-    blueprint: {},
-    optimization,
-  }
-  const own = { name, namespace, uid: `uid-${namespace}-${name}`, generation: 1 }
-  const object = { apiVersion: API, kind: 'Installation', metadata: { ...own, ...metadata }, spec, status }
-  return stage().api.put(`/apis/${API}/namespaces/${namespace}/installations/${name}`, object)
-}
-
-/** Journals an event of each object, and wakes no run. */
-async function hear(...objects: readonly KubeObject[]) {
-  const { deps } = stage()
-  const events = objects.map((object) => ({ watched: installationKind, type: 'MODIFIED' as const, object }))
-  const quiet = { subjectKinds: {}, modes: {}, route: () => ({ ignored: 'by this test' }) }
-  const how = { ...quiet, contentKey: undefined, now: deps.now }
-  await journalEvents(deps.db, { cluster: 'local', source: 'watch', events }, how)
-}
-
-const onlooker = ({ metadata: { name, namespace = '', uid = '' } }: KubeObject) => ({
-  by: { workflowID: `installation/${namespace}/${name}/${uid}/${JOB}`, runID: 'run', pass: 1 },
-  subject: { group: 'landscaper.gardener.cloud', kind: 'Installation', uid, namespace, name },
-  jobID: JOB,
-})
-const before = async (object: KubeObject) =>
-  await predecessorsOf(stage().deps, onlooker(object), storedAs(installationKind, object))
-const after = async (object: KubeObject) =>
-  await successorsOf(stage().deps, onlooker(object), storedAs(installationKind, object))
-const end = async (object: KubeObject) => {
-  const { by, subject, jobID } = onlooker(object)
-  await dependentActivities(stage().deps).triggerDependents({ by, subject, jobID })
-}
-const askLeft = async (object: KubeObject) =>
-  await dependentActivities(stage().deps).askLeftDependents(onlooker(object))
-/** The journal's database, and the kinds of the statements that it executes. */
-function counted() {
-  const statements: string[] = []
-  const db = stage().deps.db.withPlugin({
-    transformQuery: ({ node }) => {
-      statements.push(node.kind)
-      return node
-    },
-    transformResult: ({ result }) => Promise.resolve(result),
-  })
-  return { db, statements }
-}
-const waitsOf = async () => {
-  const { rows } = await sql<{ name: string }>`select name from subscription order by name`.execute(stage().deps.db)
-  return rows.map(({ name }) => name)
-}
-const operationOf = (name: string, namespace = 'n') =>
-  stage().api.objects.get(`/apis/${API}/namespaces/${namespace}/installations/${name}`)?.metadata.annotations?.[
-    OPERATION_ANNOTATION
-  ]
-
-const app = (more: Partial<Root> = {}): Root => ({ name: 'app', imports: ['address'], ...more })
-const db = (more: Partial<Root> = {}): Root => ({ name: 'db', exports: ['address'], ...more })
-const running = (phase: string) => ({ jobID: 'own', jobIDFinished: 'before', phase })
-const ended = (phase: string) => ({ jobID: 'own', jobIDFinished: 'own', phase })
+const { stage, put, hear, before, after, end, askLeft, counted, waitsOf, operationOf } = useSiblings(
+  inject('servers').databaseUrl,
+)
 
 describe('a root installation that imports from another', () => {
   it.each([
@@ -302,102 +229,5 @@ describe('an installation with a list of dependents to trigger from the original
     await hear(sub)
     await askLeft(sub)
     expect([operationOf('app'), listOf('db')]).toEqual([undefined, undefined])
-  })
-})
-
-/** Stores a sub-installation of `parent`. */
-const putSub = ({ metadata = {}, ...more }: Root) => {
-  const labels = { 'landscaper.gardener.cloud/encompassed-by': 'parent' }
-  return put({ ...more, metadata: { labels, ownerReferences: [PARENT], ...metadata } })
-}
-const parent = (metadata: object = {}) => put({ name: 'parent', metadata: { uid: 'uid-parent', ...metadata } })
-const endedIn = (phase: string) => ({ jobID: JOB, jobIDFinished: JOB, phase })
-const runningIn = (phase: string) => ({ jobID: JOB, jobIDFinished: 'before', phase })
-const earlier = (phase: string) => ({ jobID: 'before', jobIDFinished: 'before', phase })
-
-/** The siblings for which the sub-installation `app` waits, which imports `address`. */
-async function subBefore(...others: readonly Root[]) {
-  const importer = putSub(app({ status: runningIn('Init') }))
-  for (const one of others) putSub(one)
-  return await before(importer)
-}
-
-/** The siblings for which `db` waits in its deletion, which exports `address`. */
-async function subAfter(...others: readonly Root[]) {
-  const exporter = putSub(db({ metadata: LEAVING, status: runningIn('InitDelete') }))
-  for (const one of others) putSub(one)
-  return await after(exporter)
-}
-
-describe('a sub-installation that imports from a sibling', () => {
-  it.each([
-    ['does not have the job yet', { status: earlier('Succeeded') }, WAITS],
-    ['has the job, and has not started it', { status: runningIn('Succeeded') }, WAITS],
-    ['runs the job', { status: runningIn('Progressing') }, WAITS],
-    ['runs the job while a user deletes it', { status: runningIn('Progressing'), metadata: LEAVING }, WAITS],
-    ['has succeeded', { status: endedIn('Succeeded') }, NONE],
-    ['has failed', { status: endedIn('Failed') }, failing('db is Failed')],
-    ['is deleted without the job', { status: earlier('Succeeded'), metadata: LEAVING }, DELETED],
-    ['is deleted before it starts the job', { status: runningIn('Succeeded'), metadata: LEAVING }, DELETED],
-    ['is uninstalled in the job', { status: runningIn('InitDelete'), metadata: LEAVING }, DELETED],
-  ])('waits, continues or fails because of a sibling that %s', async (_, more, expected) => {
-    parent()
-    expect(await subBefore(db(more))).toEqual(expected)
-  })
-
-  it('does not wait until a sibling gets the job when their parent is gone', async () => {
-    const gone = failing('db has no job, and its parent is gone')
-    expect(await subBefore(db({ status: earlier('Succeeded') }))).toEqual(gone)
-    expect(await subBefore(db({ status: runningIn('Init') }))).toEqual(WAITS)
-  })
-})
-
-describe('a sub-installation under deletion that exports to a sibling', () => {
-  const waits = { unfinished: ['app'], failed: [] }
-
-  it.each([
-    ['is being deleted without the job', { metadata: LEAVING, status: earlier('Succeeded') }, waits],
-    ['is uninstalled in the job', { metadata: LEAVING, status: runningIn('Deleting') }, waits],
-    ['could not be deleted', { metadata: LEAVING, status: endedIn('DeleteFailed') }, failing('app is DeleteFailed')],
-    ['is not being deleted', { status: runningIn('Init') }, NONE],
-    ['is deleted in a later job only', { metadata: LEAVING, status: endedIn('Failed') }, NONE],
-  ])('waits, continues or fails because of a sibling that %s', async (_, more, expected) => {
-    parent(LEAVING)
-    expect(await subAfter(app(more))).toEqual(expected)
-  })
-
-  it('does not wait for a sibling when their parent is gone', async () => {
-    const stuck = { metadata: LEAVING, status: { jobID: 'own', jobIDFinished: 'own', phase: 'DeleteFailed' } }
-    expect(await subAfter(app(stuck))).toEqual(NONE)
-  })
-})
-
-describe('a sub-installation among many siblings', () => {
-  const MANY = 200
-  const wide = Array.from({ length: MANY }, (_, index) => ({ name: `sub-${index}`, exports: [`value-${index}`] }))
-
-  it.each([
-    ['imports nothing', { imports: [] }],
-    ['declares hasNoSiblingImports', { optimization: { hasNoSiblingImports: true } }],
-  ])('reads no sibling when it %s', async (_, more) => {
-    const alone = putSub({ name: 'alone', imports: wide.flatMap((one) => one.exports), ...more })
-    stage().api.requests.length = 0
-    expect(await before(alone)).toEqual(NONE)
-    expect(stage().api.requests).toEqual([])
-  })
-
-  it('subscribes to 200 siblings with one INSERT and at most three API requests', async () => {
-    parent()
-    const { deps, api } = stage()
-    for (const one of wide) putSub({ ...one, status: runningIn('Progressing') })
-    const last = putSub({ name: 'last', imports: wide.flatMap((one) => one.exports), status: runningIn('Init') })
-    const { db, statements } = counted()
-    api.requests.length = 0
-    const { unfinished } = await predecessorsOf({ ...deps, db }, onlooker(last), storedAs(installationKind, last))
-    expect(unfinished).toHaveLength(11)
-    expect(unfinished.at(-1)).toBe('and 190 more')
-    expect(statements.filter((kind) => kind === 'InsertQueryNode')).toHaveLength(1)
-    expect(api.requests.length).toBeLessThanOrEqual(3)
-    expect(await waitsOf()).toHaveLength(MANY)
   })
 })
