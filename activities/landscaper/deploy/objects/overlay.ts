@@ -68,7 +68,11 @@ function coversList(live: readonly unknown[], wanted: readonly unknown[], { plac
     return isInOrder(pairs, wanted.length, (index, at) => coversAt(live[at], wanted[index], { place, isQuantity }))
   }
   const below = { place: place === 'whole' ? place : undefined, isQuantity }
-  return live.length === wanted.length && wanted.every((entry, index) => coversAt(live[index], entry, below))
+  const single = { ...below, isQuantity: isQuantity === undefined ? undefined : false }
+  return (
+    live.length === wanted.length &&
+    wanted.every((entry, index) => coversAt(live[index], entry, isMap(entry) ? below : single))
+  )
 }
 
 type Pairs = ReadonlyMap<number, number>
@@ -126,7 +130,7 @@ export function isZero(value: unknown): boolean {
   return isMap(value) && Object.values(value).every(isZero)
 }
 
-// In these fields servers normalize quantities: 1000m becomes 1, 0.5Gi becomes 512Mi.
+// In these fields servers normalize quantities: 1000m becomes 1, 0.5Gi becomes 512Mi. No API has a list of quantities.
 const QUANTITIES: ReadonlySet<string> = new Set([
   'limits',
   'requests',
