@@ -10,6 +10,8 @@
 //   R3. An observed version stays observed: if a GET shows an older version, or does not find an existing object, a
 //       LIST not older than that version decides; a server that is behind cannot answer it. An object that was missing
 //       only in a list (`presumedDeleted`) is read again from time to time (object-cache.ts).
+//   R4. A killed worker has not journaled its last writes, and the bridge holds their events for some time. So a child
+//       that the status of its owner names, but the journal lacks, is looked for on the server (`withNamedChildren`).
 
 import {
   type By,
@@ -130,6 +132,36 @@ export async function readOwned<Child extends WatchedKind>(
     children,
     await deps.journal.family(ownerAt(owner.watched, owner), children.pass),
   )
+}
+
+/**
+ * Returns the children, read from the server if one of the names is not among them (R4).
+ *
+ * @param named by the status of the owner, at `version` of the owner or earlier.
+ * @param found what a read of the same children returned.
+ */
+export async function withNamedChildren<Child extends WatchedKind>(
+  deps: Deps,
+  owner: Owner,
+  children: Children<Child>,
+  { named, version, found }: NamedChildren<Child>,
+): Promise<readonly StoredAs<Child>[]> {
+  const there = new Set(found.map(({ metadata }) => metadata.name))
+  const { watched, by } = children
+  if (by === undefined || named.every((name) => there.has(name))) return found
+  const listed =
+    'name' in by
+      ? await readNamed(deps, watched, owner.namespace, by.name)
+      : await listObjects(deps, watched, owner.namespace, { ...by, ownVersion: version })
+  return listed
+    .filter((child) => isOwnedBy(child, owner.watched, owner))
+    .map((child) => storedAs(watched, deps.objects.put(child)))
+}
+
+export interface NamedChildren<Child extends WatchedKind> {
+  readonly named: readonly string[]
+  readonly version: number
+  readonly found: readonly StoredAs<Child>[]
 }
 
 // One LIST costs as much as some GETs, and more with the number of objects in the namespace.

@@ -8,7 +8,7 @@ import { acquireLease, writeCheckpoint } from '../../activities/journal/write/ch
 import { journalEvents } from '../../activities/journal/write/events.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
 import { ownerReference } from '../../activities/kube/owners.ts'
-import { readFamily, readSubject } from '../../activities/kube/read-family.ts'
+import { readFamily, readSubject, withNamedChildren } from '../../activities/kube/read-family.ts'
 import { deployItemKind } from '../../workflows/landscaper/deploy-item/kind.ts'
 import { executionKind } from '../../workflows/landscaper/execution/kind.ts'
 import { useWriteStage } from '../activities/kube/write-stage.ts'
@@ -203,6 +203,24 @@ describe('the children of a subject', () => {
     const { resourceVersion } = now.metadata
     const asked = { fieldSelector: 'metadata.name=one', resourceVersionMatch: 'NotOlderThan', resourceVersion }
     expect(queries).toEqual([asked, asked])
+  })
+
+  it('are read from the server if the status of the subject names one that the journal does not have yet', async () => {
+    await listKind('DeployItem')
+    await journal(put('Execution', 'exec'), put('DeployItem', 'a'))
+    put('DeployItem', 'b')
+    const { children: found } = await readFamily(deps, executionKind, SUBJECT, CHILDREN)
+    expect(found.map(({ metadata }) => metadata.name)).toEqual(['a'])
+    api.requests.length = 0
+    const owner = { ...SUBJECT, watched: executionKind }
+    const read = async (named: readonly string[]) =>
+      (await withNamedChildren(deps, owner, CHILDREN, { named, version: 1, found })).map(
+        ({ metadata }) => metadata.name,
+      )
+    expect(await read(['a'])).toEqual(['a'])
+    expect(reads()).toEqual([])
+    expect(await read(['a', 'b'])).toEqual(['a', 'b'])
+    expect(reads()).toEqual(['n/deployitems'])
   })
 
   it('do not include objects of another namespace or of an owner of another kind, even if they name the uid of the subject', async () => {

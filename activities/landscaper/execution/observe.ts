@@ -1,11 +1,19 @@
 // Observes an Execution and its deploy items for a pass; returns only the items that changed since the run's previous observation.
 
 import { type DeployItem, deployItemKind } from '../../../workflows/landscaper/deploy-item/kind.ts'
-import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'
+import { type Execution, executionKind } from '../../../workflows/landscaper/execution/kind.ts'
 import { type By, isIdle, type Subject } from '../../../workflows/kit/index.ts'
 import { dataOf } from '../tenant-call.ts'
 import type { LandscaperDeps } from '../deps.ts'
-import { type Children, type Family, type KnownVersions, newestKnown, readFamily } from '../../kube/read-family.ts'
+import {
+  type Children,
+  type Family,
+  type KnownVersions,
+  newestKnown,
+  readFamily,
+  withNamedChildren,
+} from '../../kube/read-family.ts'
+import { versionOf } from '../../kube/object-cache.ts'
 import { targetView } from '../../kube/object-views.ts'
 import { declaredChildren, newsOf, observe } from '../../run/observe.ts'
 import { remainingMs } from '../deploy/run/item-status.ts'
@@ -87,7 +95,29 @@ export async function readExecution(
   owner: ItemsOwner,
   ownVersion: number,
 ): Promise<Family<typeof executionKind, typeof deployItemKind>> {
-  return await readFamily(deps, executionKind, owner.subject, itemsOf(deps, owner, ownVersion))
+  const items = itemsOf(deps, owner, ownVersion)
+  const { subject, children } = await readFamily(deps, executionKind, owner.subject, items)
+  if (subject === undefined) return { subject, children }
+  return { subject, children: await withNamedItems(deps, subject, items, children) }
+}
+
+/** The items, after a LIST if one that the Execution's status names is not among them. */
+export async function withNamedItems(
+  deps: LandscaperDeps,
+  execution: Execution,
+  items: Children<typeof deployItemKind>,
+  found: readonly DeployItem[],
+): Promise<readonly DeployItem[]> {
+  const { metadata, status } = execution
+  const owner = { uid: metadata.uid, namespace: metadata.namespace, name: metadata.name, watched: executionKind }
+  const active = createsNoChildren(status) ? (status?.deployItemCache?.activeDIs ?? []) : []
+  const named = active.map(({ objectName = '' }) => objectName)
+  return await withNamedChildren(deps, owner, items, { named, version: versionOf(execution), found })
+}
+
+/** Whether the job has created its children, and none of them may be missing. */
+export function createsNoChildren(status: { readonly phase?: string } | undefined): boolean {
+  return status?.phase === 'Progressing' || status?.phase === 'Completing'
 }
 
 /** The query of an Execution's items. @param ownVersion the version of an item that the run has observed. */

@@ -5,10 +5,18 @@ import { type Execution, executionKind } from '../../../workflows/landscaper/exe
 import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import type { By, Subject } from '../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../deps.ts'
-import { type Children, type KnownVersions, newestKnown, readFamilyOfKinds, readOwned } from '../../kube/read-family.ts'
+import {
+  type Children,
+  type KnownVersions,
+  newestKnown,
+  readFamilyOfKinds,
+  readOwned,
+  withNamedChildren,
+} from '../../kube/read-family.ts'
+import { versionOf } from '../../kube/object-cache.ts'
 import { declaredChildren, newsOf, observe } from '../../run/observe.ts'
 import type { DeployItemView } from '../deploy-item-view.ts'
-import { type ItemsOwner, itemsNews, itemsOf } from '../execution/observe.ts'
+import { createsNoChildren, type ItemsOwner, itemsNews, itemsOf, withNamedItems } from '../execution/observe.ts'
 import {
   type ChildExecution,
   childExecution,
@@ -78,9 +86,25 @@ export async function readTree(
   const subInstallations = subInstallationsOf(deps, owner.by, owner.subject, newestKnown(knownSubs))
   const kin = await readFamilyOfKinds(deps, installationKind, owner.subject, [executions, subInstallations])
   const { subject: installation, children } = kin
-  const [[execution], subs] = children
+  const [executionsFound, subsFound] = children
+  if (installation === undefined) return { installation, execution: executionsFound[0], subs: subsFound, items: [] }
+  const parent = { ...owner.subject, watched: installationKind }
+  const version = versionOf(installation)
+  const [ownExecution, activeSubs] = namesInStatus(installation)
+  const [[execution], subs] = await Promise.all([
+    withNamedChildren(deps, parent, executions, { named: ownExecution, version, found: executionsFound }),
+    withNamedChildren(deps, parent, subInstallations, { named: activeSubs, version, found: subsFound }),
+  ])
   if (execution === undefined) return { installation, execution, subs, items: [] }
   return { installation, execution, subs, items: await readItemsOf(deps, owner.by, execution, known) }
+}
+
+/** The names of the Execution and the sub-installations that the job has created. */
+function namesInStatus({ status }: Installation): readonly [readonly string[], readonly string[]] {
+  if (!createsNoChildren(status)) return [[], []]
+  const execution = status?.executionRef?.name
+  const subs = (status?.subInstCache?.activeSubs ?? []).map(({ objectName = '' }) => objectName)
+  return [execution === undefined ? [] : [execution], subs]
 }
 
 /** The sub-installations of an Installation. @param by the calling run: of the Installation itself or of one of its sub-installations. */
@@ -103,12 +127,14 @@ function subInstallationsOf(deps: LandscaperDeps, by: By, parent: Parent, ownVer
 export async function readItemsOf(
   deps: LandscaperDeps,
   by: By,
-  { metadata: { uid, namespace, name } }: Execution,
+  execution: Execution,
   known: KnownVersions,
 ): Promise<readonly DeployItem[]> {
+  const { uid, namespace, name } = execution.metadata
   const subject = { kind: executionKind.kind, uid, namespace, name }
   const found = itemsOf(deps, { by: { ...by, controller: 'execution' }, subject }, newestKnown(known))
-  return await readOwned(deps, { ...subject, watched: executionKind }, found)
+  const items = await readOwned(deps, { ...subject, watched: executionKind }, found)
+  return await withNamedItems(deps, execution, found, items)
 }
 
 /** The query that finds an Installation's Execution. */
