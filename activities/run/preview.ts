@@ -10,6 +10,10 @@ export interface Preview {
   readonly incidental: readonly string[]
   /** Fields whose values are redacted, by kind, in the form of `incidental`. */
   readonly concealed: Readonly<Record<string, readonly string[]>>
+  /** Bookkeeping of controllers and deployers in any object, in the form of `incidental`: shown on request only. */
+  readonly internal: readonly string[]
+  /** The same for objects that controllers create, by kind. */
+  readonly internalOfChildren: Readonly<Record<string, readonly string[]>>
 }
 
 export interface ItemPreview {
@@ -18,6 +22,8 @@ export interface ItemPreview {
   readonly problem?: string
   /** Why the result cannot be predicted. */
   readonly unknown?: string
+  /** Set if no deployer handles the item's type: this type, and the handled types. */
+  readonly unhandled?: { readonly type: string; readonly handled: readonly string[] }
   /** Target of `writes`. */
   readonly target?: string
   readonly writes: readonly DryWrite[]

@@ -2,8 +2,9 @@
 
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import type { DryWrite } from '../../../activities/kube/dry-run.ts'
-import { type DryRunJob, groupKindOf } from '../../../workflows/kit/index.ts'
+import { type DryRunJob, groupKindOf, joinNames } from '../../../workflows/kit/index.ts'
 import { formatDuration, type Paint, keepIndentation, singleLine } from '../query/format.ts'
+import { expectedName, similarName } from '../suggestion.ts'
 import { type Change, changesOf, maskSecrets, type DisplayRules } from './object-changes.ts'
 import type { Preview } from './preview.ts'
 
@@ -18,6 +19,11 @@ interface PlannedWrite {
   readonly target?: string
   readonly item?: string
   readonly changes: readonly Change[]
+  /**
+   * `manifest`: an object of the files; `child`: an object that Pawl creates for them; `internal`: a child that holds
+   * only bookkeeping; absent for objects on Targets.
+   */
+  readonly origin?: 'manifest' | 'child' | 'internal'
 }
 
 interface PlannedJob {
@@ -34,6 +40,7 @@ interface PlannedJob {
     readonly state: State | 'orphaned'
     readonly problem?: string
     readonly unknown?: string
+    readonly warning?: string
   }[]
   readonly jobs: readonly PlannedJob[]
 }
@@ -52,6 +59,8 @@ interface Plan {
   readonly unvalidated: readonly string[]
   /** Problems of items that belong to no job of the plan. */
   readonly problems: readonly { readonly item: string; readonly problem: string }[]
+  /** The same for warnings. */
+  readonly warnings: readonly { readonly item: string; readonly warning: string }[]
 }
 
 /** The key of an object: objects of several kinds may have the same name. */
@@ -63,9 +72,26 @@ export function objectKey({ group = '', kind, namespace, name }: Omit<DryRunJob[
 export function createPlan(preview: Preview, secrets: readonly string[], expected: ReadonlyMap<string, number>): Plan {
   const showing = { ...preview, secrets }
   const text = (one: string) => maskSecrets(singleLine(one), showing)
-  const own = preview.writes.map((write) => plannedWrite(write, showing))
+  const manifests = new Set(preview.applied.map(({ object }) => writeKey({ after: object })))
+  const onTarget = new Set(
+    preview.works.flatMap(({ namespace, name, writes }) => writes.map(() => `${namespace}/${name}`)),
+  )
+  const shownElsewhere = new Set(preview.jobs.flatMap((job) => keysIn(job, onTarget)))
+  const own = preview.writes.map((write): PlannedWrite => {
+    if (manifests.has(writeKey(write))) return { ...plannedWrite(write, showing), origin: 'manifest' }
+    const { kind = '' } = write.after ?? write.before ?? {}
+    const internal = [
+      ...showing.internal,
+      ...CHILD_FIELDS,
+      ...(preview.internalOfChildren[kind] ?? []),
+      ...(write.before === undefined && shownElsewhere.has(writeKey(write)) ? ['spec'] : []),
+    ]
+    const origin = preview.internalOfChildren[kind] === undefined ? 'child' : 'internal'
+    return { ...plannedWrite(write, { ...showing, internal }), origin }
+  })
   const states = new Map(own.map((one, index) => [writeKey(preview.writes[index]), one.state]))
-  const itemPreviews = new Map(preview.works.map((one) => [`${one.namespace}/${one.name}`, one]))
+  const works = preview.works.map((one) => ({ ...one, ...typeProblem(one) }))
+  const itemPreviews = new Map(works.map((one) => [`${one.namespace}/${one.name}`, one]))
   const inJobs = new Set<string>()
   const plannedJob = ({ subject, end, told: reason, items, jobs }: DryRunJob): PlannedJob => {
     const { kind, namespace, name } = subject
@@ -80,7 +106,7 @@ export function createPlan(preview: Preview, secrets: readonly string[], expecte
       items: items.map((one) => {
         const key = `${namespace}/${one.name}`
         inJobs.add(key)
-        const { problem, unknown } = itemPreviews.get(key) ?? {}
+        const { problem, unknown, warning } = itemPreviews.get(key) ?? {}
         return {
           item: one.item,
           type: one.type,
@@ -90,6 +116,7 @@ export function createPlan(preview: Preview, secrets: readonly string[], expecte
             : (states.get(objectKey({ ...one, namespace })) ?? ('unchanged' as const)),
           ...(problem !== undefined && { problem: text(problem) }),
           ...(unknown !== undefined && { unknown: text(unknown) }),
+          ...(warning !== undefined && { warning: text(warning) }),
         }
       }),
       jobs: jobs.map(plannedJob),
@@ -111,7 +138,39 @@ export function createPlan(preview: Preview, secrets: readonly string[], expecte
     problems: preview.works.flatMap(({ namespace, name, problem }) =>
       problem === undefined || inJobs.has(`${namespace}/${name}`) ? [] : [{ item: name, problem: text(problem) }],
     ),
+    warnings: works.flatMap(({ namespace, name, warning }) =>
+      warning === undefined || inJobs.has(`${namespace}/${name}`) ? [] : [{ item: name, warning: text(warning) }],
+    ),
   }
+}
+
+/** Fields that Pawl sets in the objects that it creates. */
+const CHILD_FIELDS = ['apiVersion', 'kind', 'metadata']
+
+/** The keys of a job's object and of its items with objects on Targets; both also of nested jobs. */
+function keysIn({ subject, items, jobs }: DryRunJob, onTarget: ReadonlySet<string>): readonly string[] {
+  const { namespace } = subject
+  return [
+    objectKey(subject),
+    ...items.filter(({ name }) => onTarget.has(`${namespace}/${name}`)).map((one) => objectKey({ ...one, namespace })),
+    ...jobs.flatMap((job) => keysIn(job, onTarget)),
+  ]
+}
+
+const MAX_TYPES = 8
+
+/** For an item whose type has no deployer of Pawl: a warning if the user probably misspelt a type. */
+function typeProblem({ unhandled }: Preview['works'][number]): {
+  readonly unknown?: string
+  readonly warning?: string
+} {
+  if (unhandled === undefined) return {}
+  const { type, handled } = unhandled
+  const problem = `spec.type: Pawl has no deployer for type "${type}"`
+  const types = `Pawl handles the types ${joinNames(handled, MAX_TYPES)}; another type needs its own deployer`
+  return similarName(type, handled) === undefined
+    ? { unknown: `${problem}; ${types}` }
+    : { warning: `${problem}; ${expectedName(type, handled)} ${types}` }
 }
 
 function writeKey({ before, after = before }: Partial<DryWrite> = {}): string {
@@ -159,20 +218,39 @@ interface PlanTextOptions {
   readonly hasJournal: boolean
   /** The files of the manifests; `-` is stdin. */
   readonly files: readonly string[]
+  /** Also shows Pawl's bookkeeping. */
+  readonly isWide?: boolean
 }
 
-export function planText(plan: Plan, { paint, hasJournal, files }: PlanTextOptions): string {
+export function planText(plan: Plan, { paint, hasJournal, files, isWide = false }: PlanTextOptions): string {
   const refused = plan.refused.map(({ at, kind, name, problem }) =>
     paint('red', `! ${at}: ${kind} ${name}: ${problem}`),
   )
   const problems = plan.problems.map(({ item, problem }) => paint('red', `! ${item}: ${problem}`))
   const jobs = plan.jobs.flatMap((job) => jobText(job, paint, ''))
-  const changed = plan.writes.filter(({ state }) => state !== 'unchanged')
+  const warnings = plan.warnings.map(({ item, warning }) => paint('yellow', `! ${item}: warning: ${warning}`))
+  const all = plan.writes.filter(({ state }) => state !== 'unchanged')
+  const changed = isWide
+    ? all
+    : all
+        .map(withoutInternal)
+        .filter((one) => !isBookkeeping(one))
+        .sort(byOrigin)
+  const internal = all.length - changed.length
   const writes = changed.slice(0, MOST_OBJECTS).flatMap((one) => writeText(one, paint))
   const more =
     changed.length > MOST_OBJECTS
       ? [`and ${changed.length - MOST_OBJECTS} more objects; -o json shows all of them`]
       : []
+  const summary =
+    internal === 0
+      ? []
+      : [
+          paint(
+            'dim',
+            `and ${internal} ${internal === 1 ? 'object' : 'objects'} of Pawl's own; -o wide shows ${internal === 1 ? 'it' : 'them'}`,
+          ),
+        ]
   const unvalidated = plan.unvalidated.map((namespace) =>
     paint('dim', `Namespace ${namespace} does not exist yet: the API server did not validate the objects in it.`),
   )
@@ -186,15 +264,32 @@ export function planText(plan: Plan, { paint, hasJournal, files }: PlanTextOptio
       : [`next: kubectl apply --server-side --force-conflicts -f ${files.join(',')}`]
   const blocks = [
     [answerText(plan, paint)],
-    [...refused, ...problems],
+    [...refused, ...problems, ...warnings],
     jobs,
-    [...writes, ...more],
+    [...writes, ...more, ...summary],
     [...unvalidated, ...times, ...next],
   ]
   return `${blocks
     .filter((lines) => lines.length > 0)
     .map((lines) => lines.join('\n'))
     .join('\n\n')}\n`
+}
+
+function withoutInternal(write: PlannedWrite): PlannedWrite {
+  return { ...write, changes: write.changes.filter(({ internal }) => internal !== true) }
+}
+
+/** @param write without internal changes. */
+function isBookkeeping({ origin, state, changes }: PlannedWrite): boolean {
+  if (state === 'deleted') return origin === 'internal'
+  return (origin === 'child' || origin === 'internal') && changes.length === 0
+}
+
+const ORIGINS = [undefined, 'manifest', 'child', 'internal'] as const
+
+/** Objects on Targets are first, objects that Pawl creates are last. */
+function byOrigin(left: PlannedWrite, right: PlannedWrite): number {
+  return ORIGINS.indexOf(left.origin) - ORIGINS.indexOf(right.origin)
 }
 
 /** The first line. */
@@ -206,12 +301,20 @@ function answerText(plan: Plan, paint: Paint): string {
     .join(', ')
   const changes = `${counts === '' ? 'No changes' : `Changes: ${counts}`} (${count('unchanged')} unchanged)`
   const [failing, refused] = [failuresIn(plan), plan.refused.length]
-  if (failing + refused === 0) return changes
+  const warnings = warningsIn(plan)
+  const warned = warnings === 0 ? '' : `${paint('yellow', `Warnings: ${warnings}`)}. `
+  if (failing + refused === 0) return `${warned}${changes}`
   const problems = [
     ...(refused === 0 ? [] : [`the API server rejects ${refused} ${refused === 1 ? 'object' : 'objects'}`]),
     ...(failing === 0 ? [] : [`${failing} ${failing === 1 ? 'job or item' : 'jobs and items'} would fail`]),
   ]
-  return `${paint('red', `Fails: ${problems.join(', ')}`)}. ${changes}`
+  return `${paint('red', `Fails: ${problems.join(', ')}`)}. ${warned}${changes}`
+}
+
+function warningsIn({ jobs, warnings }: Plan): number {
+  const inJob = (job: PlannedJob): number =>
+    job.jobs.reduce((sum, one) => sum + inJob(one), job.items.filter(({ warning }) => warning !== undefined).length)
+  return jobs.reduce((sum, job) => sum + inJob(job), warnings.length)
 }
 
 function failuresIn({ jobs, problems }: Plan): number {
@@ -232,10 +335,11 @@ function jobText(job: PlannedJob, paint: Paint, indent: string): readonly string
   const items = [...job.items]
     .sort((left, right) => left.level - right.level)
     .map((one) => {
+      const warning = one.warning === undefined ? '' : paint('yellow', ` warning: ${one.warning}`)
       const [sign, of] = SIGN[one.state]
       const what = `${indent}  ${one.state === 'orphaned' ? ' ' : one.level} ${sign} ${one.item} ${paint('dim', one.type)}`
       const problem = one.problem === undefined ? '' : paint('red', ` fails: ${one.problem}`)
-      return `${paint(of, what)}${problem}${one.unknown === undefined ? '' : paint('dim', ` (${one.unknown})`)}`
+      return `${paint(of, what)}${problem}${warning}${one.unknown === undefined ? '' : paint('dim', ` (${one.unknown})`)}`
     })
   const head = `${indent}${paint('bold', `${job.kind} ${job.namespace}/${job.name}`)}${paint(colour, `${end}${outcome}`)}${time}`
   return [head, ...items, ...job.jobs.flatMap((one) => jobText(one, paint, `${indent}  `))]

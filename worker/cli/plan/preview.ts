@@ -54,6 +54,8 @@ export interface Preview {
   readonly unvalidated: readonly string[]
   readonly incidental: readonly string[]
   readonly concealed: Readonly<Record<string, readonly string[]>>
+  readonly internal: readonly string[]
+  readonly internalOfChildren: Readonly<Record<string, readonly string[]>>
 }
 
 const JOB_ID = 'plan'
@@ -110,6 +112,11 @@ export async function previewDocuments(
       unvalidated: dryRunClient.unvalidated(),
       incidental: displayRules.flatMap(({ incidental }) => incidental),
       concealed: Object.assign({}, ...displayRules.map(({ concealed }) => concealed)) as Preview['concealed'],
+      internal: displayRules.flatMap(({ internal }) => internal),
+      internalOfChildren: Object.assign(
+        {},
+        ...displayRules.map(({ internalOfChildren }) => internalOfChildren),
+      ) as Preview['internalOfChildren'],
     }
   } finally {
     await Promise.all([...wings.values()].map(({ opened }) => opened.close()))

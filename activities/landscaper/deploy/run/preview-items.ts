@@ -16,6 +16,7 @@ import { readObject } from '../../../kube/read-family.ts'
 import type { ItemPreview, Preview } from '../../../run/preview.ts'
 import { dataOf } from '../../tenant-call.ts'
 import type { LandscaperDeps } from '../../deps.ts'
+import { OWNERSHIP_LABELS } from '../manifest/ownership-labels.ts'
 import type { TargetCluster } from '../target/target-cluster.ts'
 import { type Deployer, DeployError, isQuick } from './deployer.ts'
 import { targetNameOf } from './item-targets.ts'
@@ -34,6 +35,12 @@ export function previewOf(deps: LandscaperDeps, deployers: readonly Deployer[]):
       `metadata.labels.${JOB_ID_LABEL}`,
       'status',
     ],
+    internal: [
+      `metadata.labels.${OWNERSHIP_LABELS.label}`,
+      `metadata.annotations.${OWNERSHIP_LABELS.hash}`,
+      'metadata.finalizers',
+    ],
+    internalOfChildren: { Execution: ['spec'], DataObject: ['data'], Target: ['spec'], Secret: ['data', 'type'] },
     concealed: { Secret: ['data', 'stringData'], DataObject: ['data'], Target: ['spec.config'] },
     foreseeItems: async (namespace, names) =>
       await inParallel(names, MAX_PARALLEL, async (name) => await previewItem(deps, deployers, { namespace, name })),
@@ -54,7 +61,7 @@ async function previewItem(
   if (item === undefined) return { name, unknown: 'it does not exist', writes: [] }
   const deployer = deployers.find(({ type }) => type === item.spec.type)
   if (deployer === undefined)
-    return { name, unknown: `another deployer handles items of type "${item.spec.type}"`, writes: [] }
+    return { name, unhandled: { type: item.spec.type, handled: deployers.map(({ type }) => type).sort() }, writes: [] }
   const targets: DryRun[] = []
   try {
     const problem = await problemOf(deps, deployer, { item, targets })
