@@ -4,8 +4,9 @@ import type { KubeObject } from '../../../activities/kube/client.ts'
 import type { DryWrite } from '../../../activities/kube/dry-run.ts'
 import { type DryRunJob, groupKindOf, joinNames } from '../../../workflows/kit/index.ts'
 import { formatDuration, type Paint, keepIndentation, singleLine } from '../query/format.ts'
-import { expectedName, similarName } from '../suggestion.ts'
+import { expectedName, similarName, suggestedCommand } from '../suggestion.ts'
 import { type Change, changesOf, maskSecrets, type DisplayRules } from './object-changes.ts'
+import type { Importer } from '../../../activities/run/preview.ts'
 import type { Preview } from './preview.ts'
 
 type State = 'new' | 'changed' | 'unchanged' | 'deleted'
@@ -24,7 +25,11 @@ interface PlannedWrite {
    * only bookkeeping; absent for objects on Targets.
    */
   readonly origin?: 'manifest' | 'child' | 'internal'
+  readonly importedBy?: readonly PlannedImporter[]
 }
+
+/** An existing object that imports a changed object of the files, and is not in the files. */
+type PlannedImporter = Omit<Importer, 'imports'>
 
 interface PlannedJob {
   readonly kind: string
@@ -59,7 +64,9 @@ interface Plan {
   readonly unvalidated: readonly string[]
   /** Problems of items that belong to no job of the plan. */
   readonly problems: readonly { readonly item: string; readonly problem: string }[]
-  /** The same for warnings. */
+  /** Why Pawl does not know the objects that import the changed objects of a namespace. */
+  readonly unknownImporters: readonly { readonly namespace: string; readonly reason: string }[]
+  /** The same as `problems` for warnings. */
   readonly warnings: readonly { readonly item: string; readonly warning: string }[]
 }
 
@@ -78,7 +85,11 @@ export function createPlan(preview: Preview, secrets: readonly string[], expecte
   )
   const shownElsewhere = new Set(preview.jobs.flatMap((job) => keysIn(job, onTarget)))
   const own = preview.writes.map((write): PlannedWrite => {
-    if (manifests.has(writeKey(write))) return { ...plannedWrite(write, showing), origin: 'manifest' }
+    if (manifests.has(writeKey(write))) {
+      const planned = plannedWrite(write, showing)
+      const importedBy = planned.state === 'unchanged' ? [] : importersOf(planned, preview)
+      return { ...planned, origin: 'manifest', ...(importedBy.length > 0 && { importedBy }) }
+    }
     const { kind = '' } = write.after ?? write.before ?? {}
     const internal = [
       ...showing.internal,
@@ -135,6 +146,7 @@ export function createPlan(preview: Preview, secrets: readonly string[], expecte
     writes: [...own, ...onTargets],
     jobs,
     unvalidated: preview.unvalidated,
+    unknownImporters: [...preview.unknownImporters].map(([namespace, reason]) => ({ namespace, reason: text(reason) })),
     problems: preview.works.flatMap(({ namespace, name, problem }) =>
       problem === undefined || inJobs.has(`${namespace}/${name}`) ? [] : [{ item: name, problem: text(problem) }],
     ),
@@ -142,6 +154,18 @@ export function createPlan(preview: Preview, secrets: readonly string[], expecte
       warning === undefined || inJobs.has(`${namespace}/${name}`) ? [] : [{ item: name, warning: text(warning) }],
     ),
   }
+}
+
+/** Without importers in the files: the plan shows their jobs. */
+function importersOf({ kind, namespace, name }: PlannedWrite, preview: Preview): readonly PlannedImporter[] {
+  const isInFiles = (one: Importer) =>
+    preview.applied.some(
+      ({ object, namespace: within }) =>
+        object.kind === one.kind && within === one.namespace && object.metadata.name === one.name,
+    )
+  return preview.importers
+    .filter((one) => one.namespace === namespace && one.imports.includes(`${kind} ${name}`) && !isInFiles(one))
+    .map(({ imports: _imports, ...one }) => one)
 }
 
 /** Fields that Pawl sets in the objects that it creates. */
@@ -210,6 +234,7 @@ const SIGN: Readonly<Record<State | 'orphaned', readonly [string, Parameters<Pai
 /** By the sign of a line in a difference. */
 const COLOURS: Readonly<Record<string, Parameters<Paint>[0]>> = { '-': 'red', '+': 'green' }
 const MOST_FIELDS = 30
+const MAX_IMPORTERS = 8
 const MOST_OBJECTS = 200
 
 interface PlanTextOptions {
@@ -261,18 +286,31 @@ export function planText(plan: Plan, { paint, hasJournal, files, isWide = false 
   const next =
     exitCodeOf(plan) !== 3 || files.includes('-')
       ? []
-      : [`next: kubectl apply --server-side --force-conflicts -f ${files.join(',')}`]
+      : [`next: kubectl apply --server-side --force-conflicts -f ${files.join(',')}${reconcileHint(plan.writes)}`]
+  const unknown = plan.unknownImporters.map(({ namespace, reason }) =>
+    paint('dim', `Pawl cannot list the Installations in namespace ${namespace} that import these objects: ${reason}`),
+  )
   const blocks = [
     [answerText(plan, paint)],
     [...refused, ...problems, ...warnings],
     jobs,
     [...writes, ...more, ...summary],
-    [...unvalidated, ...times, ...next],
+    [...unvalidated, ...unknown, ...times, ...next],
   ]
   return `${blocks
     .filter((lines) => lines.length > 0)
     .map((lines) => lines.join('\n'))
     .join('\n\n')}\n`
+}
+
+/** The commands that start the jobs of importers: a changed import starts no job. */
+function reconcileHint(writes: readonly PlannedWrite[]): string {
+  const importers = writes.flatMap(({ importedBy = [] }) => importedBy)
+  const commands = [...new Set(importers.map(({ namespace }) => namespace))].map((namespace) => {
+    const names = importers.filter((one) => one.namespace === namespace).map((one) => `${one.shortName}/${one.name}`)
+    return `, then ${suggestedCommand(`reconcile ${[...new Set(names)].join(' ')} -n ${namespace}`)}`
+  })
+  return commands.join('')
 }
 
 function withoutInternal(write: PlannedWrite): PlannedWrite {
@@ -350,12 +388,21 @@ function differenceLine(line: string, paint: Paint): string {
 }
 
 function writeText(
-  { state, kind, namespace, name, target, item, changes }: PlannedWrite,
+  { state, kind, namespace, name, target, item, changes, importedBy = [] }: PlannedWrite,
   paint: Paint,
 ): readonly string[] {
   const [sign, colour] = SIGN[state]
   const on = target === undefined ? '' : ` on target ${target}, by ${item ?? ''}`
   const head = paint(colour, `${sign} ${kind} ${namespace === '' ? '' : `${namespace}/`}${name}${on}`)
+  const importers =
+    importedBy.length === 0
+      ? []
+      : [
+          `    imported by ${joinNames(
+            importedBy.map((one) => `${one.kind} ${one.namespace}/${one.name}`),
+            MAX_IMPORTERS,
+          )}; add ${importedBy.length === 1 ? 'its manifest to see its' : 'their manifests to see their'} changes`,
+        ]
   if (state === 'deleted') return [head]
   const lines = changes
     .slice(0, MOST_FIELDS)
@@ -368,5 +415,5 @@ function writeText(
           ],
     )
   const more = changes.length > MOST_FIELDS ? [`    and ${changes.length - MOST_FIELDS} more fields`] : []
-  return [head, ...lines, ...more]
+  return [head, ...lines, ...more, ...importers]
 }

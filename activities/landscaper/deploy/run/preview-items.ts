@@ -15,6 +15,7 @@ import { inParallel } from '../../../kube/in-parallel.ts'
 import { readObject } from '../../../kube/read-family.ts'
 import type { ItemPreview, Preview } from '../../../run/preview.ts'
 import { dataOf } from '../../tenant-call.ts'
+import { importersOf } from '../../installation/importers.ts'
 import type { LandscaperDeps } from '../../deps.ts'
 import { OWNERSHIP_LABELS } from '../manifest/ownership-labels.ts'
 import type { TargetCluster } from '../target/target-cluster.ts'
@@ -42,6 +43,7 @@ export function previewOf(deps: LandscaperDeps, deployers: readonly Deployer[]):
     ],
     internalOfChildren: { Execution: ['spec'], DataObject: ['data'], Target: ['spec'], Secret: ['data', 'type'] },
     concealed: { Secret: ['data', 'stringData'], DataObject: ['data'], Target: ['spec.config'] },
+    importersOf: async (namespace, objects) => await importersOf(deps, namespace, objects),
     foreseeItems: async (namespace, names) =>
       await inParallel(names, MAX_PARALLEL, async (name) => await previewItem(deps, deployers, { namespace, name })),
   }

@@ -30,6 +30,8 @@ const NOTHING = {
   concealed: {},
   internal: [],
   internalOfChildren: {},
+  importers: [],
+  unknownImporters: new Map(),
   unvalidated: [],
 }
 
@@ -124,6 +126,46 @@ describe('a plan', () => {
     const wide = planText(plan, { ...options, isWide: true })
     for (const line of ['+ Item n/shop-db', '~ Copy n/copy', '    + metadata.annotations.example.org/hash: "2"'])
       expect(wide.split('\n')).toContain(line)
+  })
+
+  it('names the objects outside of the files that import a changed object, and the command that starts their jobs', () => {
+    const settings = (size: number) => object('settings', { size }, {}, 'Settings')
+    const applied = ['settings', 'same', 'api'].map((name) => ({
+      at: 'a.yaml',
+      object: name === 'api' ? object('api', {}, {}, 'Root') : object(name, {}, {}, 'Settings'),
+      namespace: 'n',
+    }))
+    const importer = (name: string, namespace: string, of = 'settings') => ({
+      ...{ kind: 'Root', shortName: 'rt', namespace, name },
+      imports: [`Settings ${of}`],
+    })
+    const importers = [
+      importer('web', 'n'),
+      importer('api', 'n'),
+      importer('web', 'other'),
+      importer('old', 'n', 'same'),
+    ]
+    const same = object('same', {}, {}, 'Settings')
+    const writes = [
+      { before: settings(1), after: settings(2) },
+      { before: same, after: same },
+    ]
+    const unknownImporters = new Map([['m', 'forbidden']])
+    const plan = createPlan({ ...NOTHING, applied, writes, importers, unknownImporters }, [], new Map())
+    expect(planText(plan, { paint: plainPaint, hasJournal: true, files: ['a.yaml'] })).toBe(
+      [
+        'Changes: 1 changed (1 unchanged)',
+        '',
+        '~ Settings n/settings',
+        '    - spec.size: 1',
+        '    + spec.size: 2',
+        '    imported by Root n/web; add its manifest to see its changes',
+        '',
+        'Pawl cannot list the Installations in namespace m that import these objects: forbidden',
+        'next: kubectl apply --server-side --force-conflicts -f a.yaml, then pawl reconcile rt/web -n n',
+        '',
+      ].join('\n'),
+    )
   })
 
   it('warns of a type that the user probably misspelt, and lists the types of Pawl', () => {
