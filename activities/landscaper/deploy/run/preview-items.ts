@@ -15,9 +15,7 @@ import { inParallel } from '../../../kube/in-parallel.ts'
 import { readObject } from '../../../kube/read-family.ts'
 import type { ItemPreview, Preview } from '../../../run/preview.ts'
 import { dataOf } from '../../tenant-call.ts'
-import { importersOf } from '../../installation/importers.ts'
 import type { LandscaperDeps } from '../../deps.ts'
-import { OWNERSHIP_LABELS } from '../manifest/ownership-labels.ts'
 import type { TargetCluster } from '../target/target-cluster.ts'
 import { type Deployer, DeployError, isQuick } from './deployer.ts'
 import { targetNameOf } from './item-targets.ts'
@@ -26,7 +24,12 @@ const MAX_PARALLEL = 8
 /** A cluster that does not answer within this time is reported. */
 const MAX_CALL_MS = 20_000
 
-export function previewOf(deps: LandscaperDeps, deployers: readonly Deployer[]): Preview {
+/** @param others the parts of the preview that do not belong to items. */
+export function previewOf(
+  deps: LandscaperDeps,
+  deployers: readonly Deployer[],
+  others: Pick<Preview, 'importersOf' | 'internal'>,
+): Preview {
   return {
     incidental: [
       `metadata.annotations.${RECONCILE_TIME_ANNOTATION}`,
@@ -36,14 +39,9 @@ export function previewOf(deps: LandscaperDeps, deployers: readonly Deployer[]):
       `metadata.labels.${JOB_ID_LABEL}`,
       'status',
     ],
-    internal: [
-      `metadata.labels.${OWNERSHIP_LABELS.label}`,
-      `metadata.annotations.${OWNERSHIP_LABELS.hash}`,
-      'metadata.finalizers',
-    ],
     internalOfChildren: { Execution: ['spec'], DataObject: ['data'], Target: ['spec'], Secret: ['data', 'type'] },
     concealed: { Secret: ['data', 'stringData'], DataObject: ['data'], Target: ['spec.config'] },
-    importersOf: async (namespace, objects) => await importersOf(deps, namespace, objects),
+    ...others,
     foreseeItems: async (namespace, names) =>
       await inParallel(names, MAX_PARALLEL, async (name) => await previewItem(deps, deployers, { namespace, name })),
   }
