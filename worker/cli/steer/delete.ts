@@ -73,7 +73,8 @@ function deletionResult(
 ): CommandResult {
   const { kind, namespace, name, object, user, reason } = target
   const running = tree && runningJobBlocker(tree, new Date())
-  const blockers = tree === undefined ? [] : running === undefined ? blockersOf(tree) : [running]
+  const known = tree === undefined ? [] : blockersOf(tree)
+  const blockers = running === undefined ? known : [running]
   const lines =
     running === undefined
       ? tree && progressLines(target, tree, { blockers, isNew })
