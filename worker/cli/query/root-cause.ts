@@ -153,7 +153,12 @@ function statusReason(node: JobNode, { status, now, wide }: RootCauseContext): r
   if (summary === '') return notReady(node)
   const phase = phaseOf(node)
   const state = phase === '-' ? '' : ` is ${phase}`
-  return [`${nameOf(node.object)}${state}: ${wide ? summary : withLocalTimes(summary, now)}.`]
+  return [`${nameOf(node.object)}${state}: ${summaryText(summary, { now, wide })}.`]
+}
+
+/** The summary of a live status as `pawl why` prints it. */
+export function summaryText(summary: string, { now, wide }: Pick<RootCauseContext, 'now' | 'wide'>): string {
+  return wide ? summary : withLocalTimes(summary, now)
 }
 
 /** Replaces the timestamps of Kubernetes objects. */

@@ -45,6 +45,8 @@ interface WhyInput {
   readonly reasons: readonly string[]
   /** Sentences about pauses and queue positions of the objects in `path`. */
   readonly queueSentences: readonly string[]
+  /** For a first object in level mode that is not the last one in `path`: its own state, such as the next run. */
+  readonly subjectSummary?: string | undefined
   readonly now: Date
   /** W2 */
   readonly wide: boolean
@@ -85,20 +87,28 @@ export function explainJob(input: WhyInput): Explanation {
 
 // The answer and the chain.
 
-function currentSentences({ path, reasons, queueSentences }: WhyInput): readonly string[] {
+function currentSentences({ path, reasons, queueSentences, subjectSummary }: WhyInput): readonly string[] {
   const [subject] = path
   if (subject === undefined) return []
   const chain = path.slice(1).map((node, index) => {
     const waiting = path[index] ?? subject
     const verb = hasFailed(node) ? 'failed because of' : 'waits for'
-    return `${nameOf(waiting.object)} (${phaseOf(waiting)}) ${verb} ${nameOf(node.object)} (${phaseOf(node)}).`
+    return `${withPhase(waiting)} ${verb} ${withPhase(node)}.`
   })
   const sentences = [...queueSentences, ...reasons]
   const [first, ...rest] = sentences.length > 0 ? sentences : [settledSentence(path)]
   const isAboutSubject = path.length === 1 || queueSentences.length > 0
-  const state = deletionText(subject) ?? `is ${phaseOf(subject)}: `
-  const answer = isAboutSubject ? (first ?? '') : `${nameOf(subject.object)} ${state}${shortened(path, first ?? '')}`
+  const phase = phaseOf(subject)
+  const state = deletionText(subject) ?? (phase === '-' ? undefined : `is ${phase}: `)
+  const name = `${nameOf(subject.object)}${state === undefined ? ': ' : ` ${state}`}`
+  const own = subjectSummary === undefined ? '' : `${subjectSummary}; `
+  const answer = isAboutSubject ? (first ?? '') : `${name}${own}${shortened(path, first ?? '')}`
   return [answer, ...chain, ...rest]
+}
+
+function withPhase(node: JobNode): string {
+  const phase = phaseOf(node)
+  return phase === '-' ? nameOf(node.object) : `${nameOf(node.object)} (${phase})`
 }
 
 /** For a deletion that removes items. */

@@ -328,6 +328,23 @@ describe('an item whose objects are not ready', () => {
     })
   })
 
+  it('has the next run of the cron that created it', () => {
+    const game = node(
+      { ...object('Disruption', 'game', { status: { injectionStatus: 'Injected' } }), group: 'chaos.datadoghq.com' },
+      { job: job('game', { jobID: '' }) },
+    )
+    const cron = node(
+      { ...object('DisruptionCron', 'hot'), group: 'chaos.datadoghq.com' },
+      { job: job('hot', { jobID: '' }), children: [game] },
+    )
+    const reasons = reasonsOf(game, { ...quiet, status: { summary: '2 of 2 targets injected', pods: [] } })
+    const path = pathToRootCause(cron)
+    expect(explainJob({ ...nothing, path, reasons, subjectSummary: 'next run at 10:00', next: '' })).toMatchObject({
+      answer: 'DisruptionCron ns/hot: next run at 10:00; Disruption ns/game: 2 of 2 targets injected.',
+      now: ['DisruptionCron ns/hot waits for Disruption ns/game (Injected).'],
+    })
+  })
+
   it('is explained in the tree and in lists', () => {
     const found = 'Deployment apps/web: 0 of 2 replicas available (2 pods: no node matches disk=ssd)'
     const statuses = new Map([[item.object.uid, status]])

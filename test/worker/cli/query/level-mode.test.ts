@@ -70,10 +70,12 @@ describe("an object of a user's controller in level mode", () => {
     expect(waitText(row(of))).toBe(waits)
   })
 
-  it('has no column PHASE if the journal has no condition of any object', () => {
+  it('has no column PHASE if the journal has no condition of any object, otherwise an empty cell', () => {
     const form = { now: BEGIN, paint: plainPaint, wide: false, withNamespace: false, withKind: false, lineWidth: 200 }
     expect(getTable([row(website([]))], form)).toBe('NAME   DURATION   WAITING-FOR\nweb    0ms\n')
-    expect(getTable([row(website([])), row(ready)], form)).toContain('NAME   PHASE   DURATION   WAITING-FOR\n')
+    expect(getTable([row(website([])), row(ready)], form)).toBe(
+      'NAME   PHASE   DURATION   WAITING-FOR\nweb            0ms\nweb    Ready   0ms\n',
+    )
   })
 
   it('without a fault is explained by its last pass', () => {
