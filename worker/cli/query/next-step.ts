@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 
 import type { ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
-import { ownerReferenceOf, textAt } from '../../../workflows/kit/index.ts'
+import { type GroupKind, ownerReferenceOf, textAt } from '../../../workflows/kit/index.ts'
 import { isInLevelMode, isLevelKind, ownFinalizer, partitionsOf, resourceOfKind, steeringOf } from './explain-status.ts'
 import { hasFailed, isOpen, type JobNode } from './job-tree.ts'
 import type { LiveStatus } from '../live-status.ts'
@@ -70,13 +70,11 @@ function problemStep({ object, job }: JobNode, cause: JobNode, { name, flags }: 
   return isNeverRequested(object, job) && !isLevelKind(object) ? jobStep(object, name, flags) : undefined
 }
 
-/** A command has no controllers of users, except those of `--controllers`. */
 function bugStep({ object }: JobNode, flags: JournalFlags): string {
   const { kind, namespace, name } = object
   const place = namespace === '' ? flags : { ...flags, namespace }
-  const modules = resourceOfKind(object) === undefined ? ' --controllers FILE' : ''
-  const replay = nextQuery('replay', [`${kind.toLowerCase()}/${name}`], place)
-  return `fix the code and restart the worker; see the pass with ${replay}${modules}`
+  const replay = nextReplay(object, [`${kind.toLowerCase()}/${name}`], place)
+  return `fix the code and restart the worker; see the pass with ${replay}`
 }
 
 function progressStep(subject: JobNode, { name, flags }: Wanted): string {
@@ -97,6 +95,28 @@ function wordsText(words: readonly string[]): string {
 /** A command about the same object in the same journal, such as `pawl diff inst/shop -n team-a`. */
 export function nextQuery(command: string, words: readonly string[], flags: JournalFlags): string {
   return suggestedCommand(`${command} ${wordsText(words)}${queryFlags(flags)}`)
+}
+
+/**
+ * `pawl replay` of an object. A command has no controllers of users, so it needs `--controllers` for their kinds.
+ *
+ * @param kind undefined after a replay: if it needed modules, the user gave them.
+ */
+export function nextReplay(kind: GroupKind | undefined, words: readonly string[], flags: ReplayFlags): string {
+  const isOwnKind = kind !== undefined && resourceOfKind(kind) === undefined
+  const code = [
+    flagText('--controllers', flags.controllers) || (isOwnKind ? ' --controllers FILE' : ''),
+    flagText('--workflow-bundle', flags.workflowBundle),
+    flagText('--payload-key', flags.payloadKey),
+  ]
+  return `${nextQuery('replay', words, flags)}${code.join('')}`
+}
+
+/** The code and the keys that the user gave. */
+interface ReplayFlags extends JournalFlags {
+  readonly controllers?: string
+  readonly workflowBundle?: string
+  readonly payloadKey?: string
 }
 
 /** The last line of `pawl trace`. */

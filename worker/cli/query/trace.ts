@@ -8,8 +8,10 @@ import { drawJobTree, changedLines, nodesOf } from './draw-job-tree.ts'
 import { findJob } from './find-object.ts'
 import { follow } from './follow.ts'
 import { endedWell, hasFailed, isOpen, type JobNode, readJobTree } from './job-tree.ts'
+import { isInLevelMode } from './explain-status.ts'
 import { readLiveStatuses } from '../live-status.ts'
-import { nextAfterTrace } from './next-step.ts'
+import { levelRunText } from './level-run.ts'
+import { nextAfterTrace, nextReplay } from './next-step.ts'
 import { parseOneOf } from '../usage.ts'
 import { JOB_OPTION, OBJECT_ARGUMENT } from './object-command.ts'
 import { type JournalSession, withJournal, type JournalFlags, addJournalFlags } from './open-journal.ts'
@@ -59,7 +61,9 @@ async function trace(journal: JournalSession, words: readonly string[], flags: T
     const page = found === undefined || !wide ? undefined : await runPage(flags, await journal.runOf(found.workflowID))
     const where = page === undefined ? '' : `run: ${page}\n`
     const text = drawJobTree(tree, { now: new Date(), paint: journal.paint, wide, statuses })
-    process.stdout.write(`${text}${where}\n${nextAfterTrace(tree, words, flags)}\n`)
+    const level =
+      found !== undefined && isInLevelMode(tree) ? await levelRun(journal, tree.object, found, words, flags) : ''
+    process.stdout.write(`${text}${where}${level}\n${nextAfterTrace(tree, words, flags)}\n`)
     return 0
   }
   const screen = process.stdout.isTTY ? redrawnTree(journal, wide) : changedLinesOutput()
@@ -123,6 +127,17 @@ export function endOf(
   }
   if (found.outcome === null || isNextJobPending(tree, found, followedJobID)) return undefined
   return endedWell(found) ? 'well' : 'badly'
+}
+
+async function levelRun(
+  journal: JournalSession,
+  object: ObjectRecord,
+  { workflowID, startedAt }: JobRecord,
+  words: readonly string[],
+  flags: JournalFlags,
+): Promise<string> {
+  const options = { now: new Date(), paint: journal.paint, replay: nextReplay(object, words, flags) }
+  return levelRunText(await journal.writesOf(workflowID), startedAt, options)
 }
 
 /** The objects without children that wait or have failed: their live status may have the reason. */

@@ -71,6 +71,25 @@ describe('changes between versions', () => {
     expect(changesBetween(undefined, before)).toContain('status.jobID: 1')
     expect(changesBetween(before, before)).toEqual([])
   })
+
+  it('show each condition with status, reason and message, and the whole message of a bug', () => {
+    const ready = (status: string, reason: string, message = '', lastTransitionTime = 'then') => ({
+      status: { conditions: [{ type: 'Ready', status, reason, message, lastTransitionTime }] },
+    })
+    const bug = `${'x'.repeat(500)} (site/apply.ts:14:49)`
+    const rolling = ready('False', 'RollingOut', '1 of 2')
+    expect(changesBetween(rolling, ready('True', 'RolledOut', '1 of 2', 'now'))).toEqual([
+      'status.conditions.Ready: False RollingOut -> True RolledOut',
+    ])
+    expect(changesBetween(rolling, ready('False', 'RollingOut', '2 of 2'))).toEqual([
+      'status.conditions.Ready.message: 1 of 2 -> 2 of 2',
+    ])
+    expect(changesBetween(ready('True', 'RolledOut'), ready('False', 'Bug', bug))).toEqual([
+      'status.conditions.Ready: True RolledOut -> False Bug',
+      `status.conditions.Ready.message: ${bug}`,
+    ])
+    expect(changesBetween({ status: { conditions: [] } }, rolling)[0]).toBe('status.conditions: [] -> (gone)')
+  })
 })
 
 describe('a table', () => {
