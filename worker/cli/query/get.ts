@@ -12,8 +12,8 @@ import { parseOneOf } from '../usage.ts'
 import { yamlText } from '../yaml-text.ts'
 import { endedInEarlierJob, hasFailed, isOpen, isOver } from './job-tree.ts'
 import { readLiveStatuses } from '../live-status.ts'
+import { causeIn, type ListedObject, phaseOfRow, waitText, withAwaitedRows } from './listed-object.ts'
 import { isInLevelMode } from './explain-status.ts'
-import { causeIn, type ListedObject, phaseOfRow, waitText } from './listed-object.ts'
 import { nextAfterGet } from './next-step.ts'
 import { kindNamed } from './object-name.ts'
 import { type JournalSession, withJournal, type JournalFlags, addJournalFlags } from './open-journal.ts'
@@ -96,7 +96,7 @@ async function get(journal: JournalSession, kind: string | undefined, flags: Get
     lineWidth: lineWidthOf(flags),
   }
   if (flags.output === 'name') return { text: getNames(listed) }
-  const rows = await withLiveStatuses(await withJobs(journal, listed), flags)
+  const rows = withAwaitedRows(await withLiveStatuses(await withJobs(journal, listed), flags))
   const unready = causeIn(rows)
   const isTable = flags.output === 'table' || flags.output === 'wide'
   return {

@@ -101,10 +101,14 @@ function openReasons(node: JobNode, context: RootCauseContext): readonly string[
   return reasons.length > 0 ? reasons : deployerState(node, context)
 }
 
-function failure(node: JobNode, { parentError, status }: RootCauseContext): readonly string[] {
+function failure(node: JobNode, { parentError, status, now }: RootCauseContext): readonly string[] {
   const standing = `${nameOf(node.object)} is ${phaseOf(node)}`
   const error = errorText(node.job?.lastError) ?? status?.summary
-  if (error !== undefined) return [`${standing}: ${error}.`]
+  const finishedAt = node.job?.finishedAt
+  // The user may have created the object since.
+  const isOfMissing = finishedAt != null && / does not exist; /.test(error ?? '')
+  const time = isOfMissing ? ` (error of the job that ended at ${formatTime(finishedAt, now)})` : ''
+  if (error !== undefined) return [`${standing}: ${error}${time}.`]
   return [`${standing}.`, ...(parentError === undefined ? [] : [parentError])]
 }
 

@@ -69,6 +69,8 @@ async function trace(journal: JournalSession, words: readonly string[], flags: T
   const screen = process.stdout.isTTY ? redrawnTree(journal, wide) : changedLinesOutput()
   let jobID = job
   let isReported = false
+  // The changes of a job that has ended before are no news: its tree has their times.
+  let isFirst = true
   const reportPending = (object: ObjectRecord) => {
     if (!isReported) process.stderr.write(`pawl: ${quotedName(object)}: the requested job has not started yet\n`)
     isReported = true
@@ -80,8 +82,12 @@ async function trace(journal: JournalSession, words: readonly string[], flags: T
         reportPending(tree.object)
         return undefined
       }
-      screen.show(tree, new Date())
       const ended = endOf(tree, found, jobID)
+      if (isFirst && ended !== undefined) {
+        const text = drawJobTree(tree, { now: new Date(), paint: journal.paint, wide })
+        process.stdout.write(`${text}\n${nextAfterTrace(tree, words, flags)}\n`)
+      } else screen.show(tree, new Date())
+      isFirst = false
       if (ended !== undefined) return ended === 'well' ? 0 : ENDED_BADLY
       // From now on only this job is followed, not the next one.
       if (found !== undefined && found.jobID !== '') jobID = found.jobID

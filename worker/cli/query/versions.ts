@@ -56,10 +56,11 @@ export function historyText(known: readonly VersionChange[], options: HistoryTex
     .join('')
 }
 
-function lastText({ event }: VersionChange, { paint, isWide, now, clients }: HistoryTextOptions): string {
+function lastText(last: VersionChange, { paint, isWide, now, clients }: HistoryTextOptions): string {
+  const { event } = last
   const phase = event.type === 'DELETED' ? 'Deleted' : phaseIn(event.projection)
   const state = phase === undefined ? '' : `${paint(colourOf(phase), singleLine(phase))}, `
-  return `${state}last change ${isWide ? event.at.toISOString() : formatTime(event.at, now)} by ${writerText(event, isWide, clients)}`
+  return `${state}last change ${isWide ? event.at.toISOString() : formatTime(event.at, now)} by ${writerText(last, isWide, clients)}`
 }
 
 function versionLines(
@@ -72,7 +73,7 @@ function versionLines(
   const time = isWide ? event.at.toISOString() : formatTime(event.at, now)
   const details = isWide ? `, version ${event.version}, ${SOURCES[event.source]}` : ''
   return [
-    `${time}  ${paint('bold', `${VERBS[event.type]} by ${writerText(event, isWide, clients)}`)}${details}`,
+    `${time}  ${paint('bold', `${VERBS[event.type]} by ${writerText({ event, changes }, isWide, clients)}`)}${details}`,
     ...fields.map((field) => `  ${paint('dim', field)}`),
   ]
 }
@@ -83,8 +84,22 @@ const BOOKKEEPING =
 const SOURCES = { watch: 'seen by watch', relist: 'seen in a list', write: 'answer to a write' } as const
 const VERBS = { ADDED: 'created', MODIFIED: 'changed', DELETED: 'deleted' } as const
 
-function writerText({ seq, writer }: EventRecord, isWide: boolean, clients: HistoryTextOptions['clients']): string {
-  if (writer === null) return clientText(clients.get(seq))
+const REQUESTER = /^metadata\.annotations\."[^"]*\/reconcile-reason": (?:.* -> )?by (.+?)(?:: .*)?$/
+
+/** The client of a write by `pawl reconcile`, which records the user; undefined for other writes. */
+export function requesterIn({ writer }: Pick<EventRecord, 'writer'>, changes: readonly string[]): string | undefined {
+  if (writer !== null) return undefined
+  const [user] = changes.flatMap((change) => REQUESTER.exec(change)?.[1] ?? [])
+  return user === undefined ? undefined : `pawl, for ${user} (not verified)`
+}
+
+function writerText(
+  { event, changes }: VersionChange,
+  isWide: boolean,
+  clients: HistoryTextOptions['clients'],
+): string {
+  const { seq, writer } = event
+  if (writer === null) return requesterIn(event, changes) ?? clientText(clients.get(seq))
   return isWide ? `run ${singleLine(writer)}` : `Pawl (${singleLine(writer.split('/')[0] ?? '')})`
 }
 

@@ -25,7 +25,7 @@ import { pauseSentences, readQueuePositions, queueSentence, notStartedSentences 
 import { actionName, type Cause, readCauses } from './causes.ts'
 import { findJob } from './find-object.ts'
 import { readForeignWrites } from './foreign-writes.ts'
-import { isOpen, isOver, type JobNode, readJobTree } from './job-tree.ts'
+import { isOpen, isOver, type JobNode, phaseOf, readJobTree } from './job-tree.ts'
 import { JOB_OPTION, objectCommand } from './object-command.ts'
 import type { JournalFlags, JournalSession } from './open-journal.ts'
 import { readLiveStatuses } from '../live-status.ts'
@@ -83,11 +83,13 @@ async function why(journal: JournalSession, words: readonly string[], flags: Why
       words,
       flags,
       isInterrupted: interrupt !== undefined,
+      hasEarlierJob: jobID === undefined && job !== undefined && (await journal.jobsOf(object.uid)).length > 1,
       awaitedSibling: sibling?.object,
     }),
     reasons: [...notRequested, ...reasons, ...(sibling?.reasons ?? []), ...requests.last],
   })
-  return output === 'json' ? `${writeJson(explanation, 2)}\n` : explanationText(explanation)
+  if (output === 'json') return `${writeJson(explanation, 2)}\n`
+  return explanationText(explanation, journal.paint, new Set(path.map(phaseOf)))
 }
 
 /** A run writes for all objects that it hosts; for a hosted object only the writes to this object count. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { changesBetween } from '../../../../worker/cli/query/versions.ts'
+import { changesBetween, requesterIn } from '../../../../worker/cli/query/versions.ts'
 import { hasLabels, labelsOf } from '../../../../worker/cli/query/get.ts'
 import { timeOf } from '../../../../worker/cli/query/history.ts'
 import { namespaceIn } from '../../../../worker/cli/kubeconfig.ts'
@@ -89,6 +89,18 @@ describe('changes between versions', () => {
       `status.conditions.Ready.message: ${bug}`,
     ])
     expect(changesBetween({ status: { conditions: [] } }, rolling)[0]).toBe('status.conditions: [] -> (gone)')
+  })
+})
+
+describe('the writer of a version', () => {
+  const change = (value: string) => `metadata.annotations."landscaper.gardener.cloud/reconcile-reason": ${value}`
+  it.each([
+    ['by system:admin: new certificate', null, 'pawl, for system:admin (not verified)'],
+    ['by ann: a -> by bob', null, 'pawl, for bob (not verified)'],
+    ['by bob', 'run/x', undefined],
+    ['retry', null, undefined],
+  ])('with the reconcile reason %j and the run %s is %s', (value, writer, client) => {
+    expect(requesterIn({ writer }, ['metadata.generation: 2', change(value)])).toBe(client)
   })
 })
 

@@ -5,7 +5,7 @@ import { drawJobTree } from '../../../../worker/cli/query/draw-job-tree.ts'
 import { plainPaint } from '../../../../worker/cli/query/format.ts'
 import { getTable } from '../../../../worker/cli/query/get.ts'
 import { phaseOf } from '../../../../worker/cli/query/job-tree.ts'
-import { causeIn, phaseOfRow, waitText } from '../../../../worker/cli/query/listed-object.ts'
+import { causeIn, phaseOfRow, waitText, withAwaitedRows } from '../../../../worker/cli/query/listed-object.ts'
 import { levelRunText } from '../../../../worker/cli/query/level-run.ts'
 import { nextReplay, nextStep } from '../../../../worker/cli/query/next-step.ts'
 import { reasonsOf } from '../../../../worker/cli/query/root-cause.ts'
@@ -102,6 +102,36 @@ describe("an object of a user's controller in level mode", () => {
     expect(nextStep({ path: [broken], status: undefined, words: ['website/web'], flags })).toBe(
       'next: fix the code and restart the worker; see the pass with pawl replay website/web -n ns --data-dir /tmp/d --controllers FILE',
     )
+  })
+})
+
+describe('a list with installations that wait for each other', () => {
+  const of = (name: string, more: object = {}) => ({
+    object: object('Installation', name, { status: { phase: 'Progressing', jobID: 'j1' } }),
+    job: undefined,
+    awaited: [],
+    unfinished: [],
+    ...more,
+  })
+  const stuck = object('DeployItem', 'base-db', { spec: { type: 'x/y' }, status: { phase: 'Init', jobID: 'j1' } })
+  const base = of('base', { reason: stuck, unfinished: [stuck] })
+  const middle = of('b-middle', { awaited: [{ ...base.object, since: BEGIN }] })
+  const taker = of('a-taker', { awaited: [{ ...middle.object, since: BEGIN }] })
+
+  it('shows the reason of the lowest object, and names the object that has the reason first', () => {
+    const rows = withAwaitedRows([taker, middle, base])
+    const [first, second, last] = rows.map(waitText)
+    expect(last).toMatch(/^DeployItem ns\/base-db: spec\.type: no deployer has picked up type "x\/y"; /)
+    expect([first, second]).toEqual([last, last])
+    expect(causeIn(rows)?.object.name).toBe('base')
+  })
+
+  it('may have a cycle', () => {
+    const ring = of('b-middle', { awaited: [{ ...taker.object, since: BEGIN }] })
+    expect(withAwaitedRows([taker, ring]).map(waitText)).toEqual([
+      'Installation ns/b-middle: Installation ns/a-taker',
+      'Installation ns/a-taker: Installation ns/b-middle',
+    ])
   })
 })
 
