@@ -9,6 +9,7 @@ import {
 import { disruptionCronKind } from '../../workflows/chaos/disruption-cron/kind.ts'
 import { disruptionRolloutKind } from '../../workflows/chaos/disruption-rollout/kind.ts'
 import { durationChange, DURATION_MUTATION } from '../../workflows/chaos/disruption/rules/timing.ts'
+import { templateWarnings } from '../../workflows/chaos/disruption/rules/policy.ts'
 import type { ChaosConfig } from '../../workflows/chaos/config.ts'
 import type { CloudServices } from '../../workflows/chaos/cloud.ts'
 import { disruptionKind } from '../../workflows/chaos/disruption/kind.ts'
@@ -58,16 +59,23 @@ async function warningsOf(rules: DisruptionRules, request: AsyncRequest): Promis
     case disruptionKind.kind:
       return await cloudWarnings(rules, request)
     case disruptionCronKind.kind:
-      return offWarnings(rules.config, 'disruptionCronEnabled')
+      return parentWarnings(rules, request, 'disruptionCronEnabled')
     case disruptionRolloutKind.kind:
-      return offWarnings(rules.config, 'disruptionRolloutEnabled')
+      return parentWarnings(rules, request, 'disruptionRolloutEnabled')
     default:
       return []
   }
 }
 
-function offWarnings({ controller }: ChaosConfig, field: EnabledField): readonly string[] {
-  return controller[field] === false ? [disabledText(field)] : []
+function parentWarnings(
+  { config, now }: Pick<DisruptionRules, 'config' | 'now'>,
+  { object }: Pick<AsyncRequest, 'object'>,
+  field: EnabledField,
+): readonly string[] {
+  return [
+    ...(config.controller[field] === false ? [disabledText(field)] : []),
+    ...templateWarnings(config, { object, nowMs: now() }),
+  ]
 }
 
 /** Sends the webhook's counters to the metrics sink. */

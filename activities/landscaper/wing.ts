@@ -8,6 +8,7 @@ import { createRegistries } from './components/registries.ts'
 import { readDefaultContexts } from './context/default-contexts.ts'
 import { deployers } from './deploy/deployers.gen.ts'
 import { quickItemActivities } from './deploy/run/answer-items.ts'
+import { OWNERSHIP_LABELS } from './deploy/manifest/ownership-labels.ts'
 import { previewOf } from './deploy/run/preview-items.ts'
 import { retryActivities } from './deploy/run/forget-retry.ts'
 import { itemActivities, sendActivities, FirstAttempts } from './deploy/run/item-activities.ts'
@@ -23,6 +24,7 @@ import { adoptActivities, startActivities } from './installation/start.ts'
 import { applyChildrenActivities } from './installation/apply-children.ts'
 import { childExecutionActivities } from './installation/child-execution.ts'
 import { exportActivities as installationExports, withdrawExports } from './installation/exports.ts'
+import { importersOf } from './installation/importers.ts'
 import { interruptActivities } from './installation/interrupt.ts'
 import { releaseTargetsOfExecution, releaseTargetsOfInstallation } from './execution/release-targets.ts'
 import { removedClusterActivities } from './execution/removed-clusters.ts'
@@ -69,7 +71,14 @@ export const landscaper: ActivityWing<typeof landscaperWing.flags, LandscaperAct
       beforeEnd: landscaperEnds(own),
       beforeRelease: landscaperReleases(own),
       parts: own,
-      foresight: previewOf(own, deployers),
+      foresight: previewOf(own, deployers, {
+        importersOf: async (namespace, objects) => await importersOf(deps, namespace, objects),
+        internal: [
+          `metadata.labels.${OWNERSHIP_LABELS.label}`,
+          `metadata.annotations.${OWNERSHIP_LABELS.hash}`,
+          'metadata.finalizers',
+        ],
+      }),
       close: async () => {
         await Promise.all([targets.close(), registries.close(), templates.close()])
       },

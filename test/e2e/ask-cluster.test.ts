@@ -114,7 +114,7 @@ it('pawl trace, graph and why follow the jobs of a tree to the item that failed'
   const followed = asked('trace', 'inst/slow', '-w')
   const slow = await stage.cluster.waitUntilItems('slow', ['one'], (one) => one?.status?.phase === 'Progressing')
   await stage.cluster.finishItem(slow.get('one')!, 'Succeeded')
-  expect((await followed).stdout).toMatch(/ {2}Installation ask-cluster\/slow {2}Succeeded\n/)
+  expect((await followed).stdout).toMatch(/Installation ask-cluster\/slow {2,}Succeeded(?: |\n)/)
 })
 
 it('pawl why and pawl diff show which edit broke an Installation, who made it, and the differences since then', async () => {
@@ -125,7 +125,7 @@ it('pawl why and pawl diff show which edit broke an Installation, who made it, a
   expect(why.stdout).toMatch(/^Installation ask-cluster\/mail is Failed: DeployItem ask-cluster\/mail-queue-\w+: /)
   const diff = await shown('diff', 'inst/mail')
   expect(diff.stdout).toMatch(/\nresult +Succeeded after \S+ +Failed after \S+\n/)
-  expect(diff.stdout).toContain('metadata.generation')
+  expect(diff.stdout).toContain('spec (generation 2 -> 3)')
 })
 
 it('a user interrupts, pauses, resumes and requests jobs, with the name of the user and the reason', async () => {

@@ -42,9 +42,13 @@ export const COMMANDS: readonly Command[] = [
     ],
   },
   {
-    title: 'trace -w exits with the code of the outcome',
+    title: 'trace -w of an ended job shows its tree and exits with the code of the outcome',
     words: ['trace', 'inst', 'shop', '-w'],
-    prints: [/DeployItem ask-team-a\/shop-db {2}Failed {2}no such image\n/],
+    prints: [
+      /^Installation ask-team-a\/shop: Failed after 5\.0s, started /,
+      /DeployItem ask-team-a\/shop-db +Failed.*no such image\n/,
+      /\nnext: pawl why inst\/shop -n ask-team-a .*\n$/,
+    ],
     code: 3,
   },
   {

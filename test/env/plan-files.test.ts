@@ -167,6 +167,10 @@ describe('pawl plan -f', () => {
     expect(text.stdout).toContain('Installation plan-files/shop')
     expect(text.stdout).toContain('on target here, by')
     expect(text.stdout).not.toContain(PASSWORD)
+    expect(text.stdout).not.toMatch(/ownerReferences|deployItemsCompressed|applied-hash/)
+    // More objects than the text shows: it begins with the target cluster.
+    expect(text.stdout).toMatch(/\n\n\+ (Secret|ConfigMap) plan-files\/of-\w+ on target here, by /)
+    expect(text.stdout).toMatch(/\nand \d+ objects of Pawl's own; -o wide shows them\n/)
     expect(await versions()).toEqual(before)
   })
 
@@ -196,6 +200,17 @@ describe('pawl plan -f', () => {
       code: 1,
       refused: [{ problem: expect.stringContaining('spec.blueprint') as string }],
     })
+  })
+
+  it('names the Installation that imports a changed object', async () => {
+    await create('dataobjects', dataObject('amount', 3))
+    const imports = { data: [{ name: 'amount', dataRef: 'amount' }] }
+    await create('installations', installation('reader', [], { triggered: false, spec: { imports } }))
+    const { stdout, stderr, code } = await plan([dataObject('amount', 4)])
+    expect(stderr).toBe('')
+    expect(code).toBe(3)
+    expect(stdout).toContain(`    imported by Installation ${NAMESPACE}/reader; add its manifest to see its changes\n`)
+    expect(stdout).toMatch(/\nnext: kubectl apply .*, then pawl reconcile inst\/reader -n plan-files\n$/)
   })
 
   it('reports orphaned items and dependency cycles of an existing Execution', async () => {

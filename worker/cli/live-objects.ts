@@ -111,17 +111,27 @@ const BEFORE_MS = 1000
 const AFTER_MS = 10_000
 const MOST_FIELDS = 8
 
-/** @param at time of the journal's event. Undefined if a later write replaced the entry, or if clocks differ. */
+/**
+ * @param at time of the journal's event.
+ * @param isCreation true for the event of the object's creation: the only client other than Pawl created the object, also
+ * if it has written again since.
+ * @returns undefined if a later write replaced the entry, or if clocks differ.
+ */
 export function foreignWriteAt(
   { managedFields = [] }: Pick<ObjectMeta, 'managedFields'>,
   at: Date,
+  isCreation = false,
 ): ForeignWrite | undefined {
-  const found = managedFields
+  const foreign = managedFields
     .flatMap(({ manager = '', time = '', fieldsV1 }) => ({ manager, ms: Date.parse(time), fieldsV1 }))
     .filter(({ manager }) => manager !== '' && !manager.startsWith(FIELD_MANAGER_PREFIX))
+  const [manager, ...others] = new Set(foreign.map((one) => one.manager))
+  const found = foreign
     .filter(({ ms }) => ms <= at.getTime() + BEFORE_MS && ms >= at.getTime() - AFTER_MS)
     .toSorted((one, other) => other.ms - one.ms)
   const [last] = found
+  // Its fields may be those of a later write.
+  if (last === undefined && isCreation && manager !== undefined && others.length === 0) return { manager, fields: [] }
   return last && { manager: last.manager, fields: fieldsIn(last.fieldsV1).slice(0, MOST_FIELDS) }
 }
 

@@ -83,14 +83,14 @@ export function replayCommand(): Command {
         process.exitCode = await runUpgradeGate({ ...flags, against, limitMs }, payloadKeyPath, target)
         return
       }
-      const [{ fetchJob, readJob }, { showJob }, { nextQuery }] = await Promise.all([
+      const [{ fetchJob, readJob }, { showJob }, { nextReplay }] = await Promise.all([
         import('./replay/load.ts'),
         import('./replay/show-job.ts'),
         import('./query/next-step.ts'),
       ])
       const job = file === undefined ? await fetchJob(words, flags, target) : await readJob(file)
       if (flags.inspect === undefined) {
-        const next = file === undefined ? `${nextQuery('replay', words, flags)} --inspect` : undefined
+        const next = file === undefined ? `${nextReplay(undefined, words, flags)} --inspect` : undefined
         await showJob(job, { ...flags, next, limitMs }, payloadKeyPath)
       } else {
         const { inspectJob } = await import('./replay/inspect.ts')

@@ -305,6 +305,33 @@ describe('a cron or rollout that operators have disabled', () => {
   })
 })
 
+describe.each([disruptionCronKind, disruptionRolloutKind])('the template of a $kind', (kind) => {
+  const REJECTS = '; the webhook will reject each Disruption of this template'
+  it.each<[string, object, string, object?]>([
+    [
+      'neither hosts nor services',
+      { network: { drop: 1 } },
+      'spec.disruptionTemplate.network: found neither hosts nor services; expected hosts or services, or unsafeMode.disableNeitherHostNorPort: true',
+    ],
+    [
+      'a duration that is too long',
+      { ...HOSTS, duration: '61m' },
+      'spec.disruptionTemplate.duration: found 1h1m0s; expected at most 1h0m0s',
+      HOUR,
+    ],
+    [
+      'onInit without the handler',
+      { ...HOSTS, onInit: true },
+      'spec.disruptionTemplate.onInit: found true; expected false, because handler.enabled is false',
+    ],
+  ])('with %s is accepted with a warning', async (_, template, warning, config) => {
+    const rules = rulesBy(config)
+    const of = (disruptionTemplate: object) => ({ ...REQUEST, kind, object: { spec: { disruptionTemplate } } })
+    expect(await rules.warnings?.(of(template))).toEqual([`${warning}${REJECTS}`])
+    expect(await rules.warnings?.(of(HOSTS))).toEqual([])
+  })
+})
+
 describe('the finalizer of a Disruption', () => {
   const held = (finalizers: readonly string[]) => ({ metadata: { name: 'game', namespace: 'shop', finalizers } })
   const HELD = held(['finalizer.chaos.datadoghq.com'])

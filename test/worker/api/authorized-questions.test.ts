@@ -133,7 +133,7 @@ describe('a user with permissions in one namespace', () => {
       const { group, kind, namespace, name, uid } = place
       return { api_group: group, kind, namespace, name, uid, ...more }
     }
-    const cause = `Secret ${CANARY} modified`
+    const cause = `Secret ${CANARY} changed`
     const rows = {
       job: { cause, workflow_id: OWN_RUN },
       hostedJobs: [row(item), row(theirs)],
@@ -148,7 +148,7 @@ describe('a user with permissions in one namespace', () => {
     const told = await ask.exportedRows(OWN_RUN, own.uid)
     const whose = (list: readonly Readonly<Record<string, unknown>>[]) => list.map(({ uid, writer }) => [uid, writer])
     expect(told.unseen).toBe(7)
-    expect(told.job).toEqual({ cause: 'Secret (name not shown) modified', workflow_id: OWN_RUN })
+    expect(told.job).toEqual({ cause: 'Secret (name not shown) changed', workflow_id: OWN_RUN })
     expect(whose(told.hostedJobs)).toEqual([[item.uid, undefined]])
     expect(whose(told.writes)).toEqual([[own.uid, undefined]])
     expect(whose(told.events)).toEqual([
@@ -171,11 +171,11 @@ describe('a user with permissions in one namespace', () => {
   })
 
   it('sees no names of other objects in causes, and no foreign run of a hosted job', async () => {
-    const cause = `Secret ${CANARY} modified; due; ConfigMap ${CANARY}-2 added`
+    const cause = `Secret ${CANARY} changed; due; ConfigMap ${CANARY}-2 created`
     const ask = asked(rights, { jobsOf: () => answer([job('own', { cause, workflowID: THEIR_RUN })]) })
     const [found] = await ask.jobsOf(own.uid)
     expect(found).toMatchObject({
-      cause: 'Secret (name not shown) modified; due; ConfigMap (name not shown) added',
+      cause: 'Secret (name not shown) changed; due; ConfigMap (name not shown) created',
       workflowID: REDACTED,
     })
   })
@@ -236,7 +236,7 @@ function event(writer: string | null = null): EventRecord {
     writer,
     projection: {},
     outcome: 'wake',
-    reason: `Secret ${CANARY} modified`,
+    reason: `Secret ${CANARY} changed`,
   }
 }
 

@@ -31,6 +31,19 @@ describe('the foreign writer of an object', () => {
     expect(foreignWriteAt({ managedFields: [entry('kubectl-edit', time)] }, at)).toBeUndefined()
   })
 
+  it('of its creation is the only client other than Pawl', () => {
+    const later = [
+      entry('kubectl-client-side-apply', '2026-02-03T05:00:00Z'),
+      entry('pawl-cli', '2026-02-03T05:00:00Z'),
+    ]
+    expect(foreignWriteAt({ managedFields: later }, at, true)).toEqual({
+      manager: 'kubectl-client-side-apply',
+      fields: [],
+    })
+    const two = [...later, entry('kubectl-edit', '2026-02-03T06:00:00Z')]
+    expect(foreignWriteAt({ managedFields: two }, at, true)).toBeUndefined()
+  })
+
   it('is unknown without managed fields', () => {
     expect(foreignWriteAt({}, at)).toBeUndefined()
   })

@@ -15,6 +15,8 @@ export interface Change {
   readonly after: string | undefined
   /** The changed lines of a text with several lines, decoded from base64; absent for other values. */
   readonly lines?: readonly string[]
+  /** Pawl's bookkeeping, which only the wide output shows. */
+  readonly internal?: true
 }
 
 export interface DisplayRules {
@@ -22,6 +24,8 @@ export interface DisplayRules {
   readonly incidental: readonly string[]
   /** Path prefixes of fields whose values are hidden, by kind. */
   readonly concealed: Readonly<Record<string, readonly string[]>>
+  /** Path prefixes of Pawl's bookkeeping. */
+  readonly internal: readonly string[]
   /** Secret texts (D1). */
   readonly secrets: readonly string[]
 }
@@ -35,6 +39,8 @@ const BOOKKEEPING = [
 /** Shorter texts occur everywhere, so they are not masked. */
 const SHORTEST_PART = 4
 const LONGEST_SHOWN = 200
+/** Characters before and after the difference of two long values. */
+const CONTEXT = 40
 const SECRET_FIELDS = ['data', 'stringData']
 
 export function changesOf(
@@ -49,10 +55,20 @@ export function changesOf(
     const [oldValue, newValue] = [old.get(field), now.get(field)]
     if (oldValue === newValue || ignored.some((one) => isWithin(field, one))) return []
     const isHidden = hidden.some((one) => isWithin(field, one)) || isInSecret(field, before, after)
-    const display = (text: string) => (isHidden ? HIDDEN : truncated(maskSecrets(text, rules)))
+    const display = (text: string) => (isHidden ? HIDDEN : maskSecrets(text, rules))
     const lines = isHidden ? undefined : linesOf(oldValue, newValue, rules)
-    const [shownBefore, shownAfter] = [oldValue, newValue].map((text) => (text === undefined ? text : display(text)))
-    return [{ field, before: shownBefore, after: shownAfter, ...(lines !== undefined && { lines }) }]
+    const masked = [oldValue, newValue].map((text) => (text === undefined ? text : display(text)))
+    const [shownBefore, shownAfter] = shortened(masked[0], masked[1])
+    const isInternal = rules.internal.some((one) => isWithin(field, one))
+    return [
+      {
+        field,
+        before: shownBefore,
+        after: shownAfter,
+        ...(lines !== undefined && { lines }),
+        ...(isInternal && { internal: true as const }),
+      },
+    ]
   })
 }
 
@@ -112,8 +128,24 @@ export function maskSecrets(text: string, { secrets }: Pick<DisplayRules, 'secre
   return parts.reduce((left, one) => left.replaceAll(one, HIDDEN), text)
 }
 
-function truncated(text: string): string {
-  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}...` : text
+/** Two values for display: of long values the part in which they differ, with context; at most 200 characters. */
+function shortened(before: string | undefined, after: string | undefined): readonly (string | undefined)[] {
+  if (before === undefined || after === undefined || Math.max(before.length, after.length) <= LONGEST_SHOWN)
+    return [before, after].map((text) => (text === undefined ? text : truncated(text)))
+  const shortest = Math.min(before.length, after.length)
+  let start = 0
+  while (start < shortest && before[start] === after[start]) start++
+  let end = 0
+  while (end < shortest - start && before.at(-1 - end) === after.at(-1 - end)) end++
+  const from = Math.max(0, start - CONTEXT)
+  return [before, after].map((text) => {
+    const to = Math.min(text.length, text.length - end + CONTEXT)
+    return `${from > 0 ? '...' : ''}${truncated(text.slice(from, to), to < text.length)}`
+  })
+}
+
+function truncated(text: string, isCut = false): string {
+  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}...` : `${text}${isCut ? '...' : ''}`
 }
 
 /**

@@ -18,7 +18,7 @@ import { jobsOf, objectsNamed } from '../../../activities/journal/read/object-qu
 
 export interface PlanFilesFlags extends JournalFlags {
   readonly filename: readonly string[]
-  readonly output: 'text' | 'json' | 'yaml'
+  readonly output: 'text' | 'wide' | 'json' | 'yaml'
   /** As the worker's `--target-allow`: the preview applies the limits of the worker. */
   readonly targetAllow?: string
   /** As the worker's `--registry-local`. */
@@ -40,8 +40,10 @@ export async function planFiles(flags: PlanFilesFlags): Promise<void> {
     const expected = await durationsOf(flags, preview.jobs)
     const plan = createPlan(preview, secretTexts(preview.secrets, parsed), expected ?? new Map())
     const paint = process.stdout.isTTY && process.stdout.hasColors() ? ansiPaint : plainPaint
+    const options = { paint, hasJournal: expected !== undefined, files: flags.filename }
     const outputs = {
-      text: () => planText(plan, { paint, hasJournal: expected !== undefined, files: flags.filename }),
+      text: () => planText(plan, options),
+      wide: () => planText(plan, { ...options, isWide: true }),
       json: () => `${writeJson(plan, 2)}\n`,
       yaml: () => writeYaml(plan),
     }

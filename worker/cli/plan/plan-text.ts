@@ -2,9 +2,11 @@
 
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import type { DryWrite } from '../../../activities/kube/dry-run.ts'
-import { type DryRunJob, groupKindOf } from '../../../workflows/kit/index.ts'
+import { type DryRunJob, groupKindOf, joinNames } from '../../../workflows/kit/index.ts'
 import { formatDuration, type Paint, keepIndentation, singleLine } from '../query/format.ts'
+import { expectedName, similarName, suggestedCommand } from '../suggestion.ts'
 import { type Change, changesOf, maskSecrets, type DisplayRules } from './object-changes.ts'
+import type { Importer } from '../../../activities/run/preview.ts'
 import type { Preview } from './preview.ts'
 
 type State = 'new' | 'changed' | 'unchanged' | 'deleted'
@@ -18,7 +20,16 @@ interface PlannedWrite {
   readonly target?: string
   readonly item?: string
   readonly changes: readonly Change[]
+  /**
+   * `manifest`: an object of the files; `child`: an object that Pawl creates for them; `internal`: a child that holds
+   * only bookkeeping; absent for objects on Targets.
+   */
+  readonly origin?: 'manifest' | 'child' | 'internal'
+  readonly importedBy?: readonly PlannedImporter[]
 }
+
+/** An existing object that imports a changed object of the files, and is not in the files. */
+type PlannedImporter = Omit<Importer, 'imports'>
 
 interface PlannedJob {
   readonly kind: string
@@ -34,6 +45,7 @@ interface PlannedJob {
     readonly state: State | 'orphaned'
     readonly problem?: string
     readonly unknown?: string
+    readonly warning?: string
   }[]
   readonly jobs: readonly PlannedJob[]
 }
@@ -52,6 +64,10 @@ interface Plan {
   readonly unvalidated: readonly string[]
   /** Problems of items that belong to no job of the plan. */
   readonly problems: readonly { readonly item: string; readonly problem: string }[]
+  /** Why Pawl does not know the objects that import the changed objects of a namespace. */
+  readonly unknownImporters: readonly { readonly namespace: string; readonly reason: string }[]
+  /** The same as `problems` for warnings. */
+  readonly warnings: readonly { readonly item: string; readonly warning: string }[]
 }
 
 /** The key of an object: objects of several kinds may have the same name. */
@@ -63,9 +79,30 @@ export function objectKey({ group = '', kind, namespace, name }: Omit<DryRunJob[
 export function createPlan(preview: Preview, secrets: readonly string[], expected: ReadonlyMap<string, number>): Plan {
   const showing = { ...preview, secrets }
   const text = (one: string) => maskSecrets(singleLine(one), showing)
-  const own = preview.writes.map((write) => plannedWrite(write, showing))
+  const manifests = new Set(preview.applied.map(({ object }) => writeKey({ after: object })))
+  const onTarget = new Set(
+    preview.works.flatMap(({ namespace, name, writes }) => writes.map(() => `${namespace}/${name}`)),
+  )
+  const shownElsewhere = new Set(preview.jobs.flatMap((job) => keysIn(job, onTarget)))
+  const own = preview.writes.map((write): PlannedWrite => {
+    if (manifests.has(writeKey(write))) {
+      const planned = plannedWrite(write, showing)
+      const importedBy = planned.state === 'unchanged' ? [] : importersOf(planned, preview)
+      return { ...planned, origin: 'manifest', ...(importedBy.length > 0 && { importedBy }) }
+    }
+    const { kind = '' } = write.after ?? write.before ?? {}
+    const internal = [
+      ...showing.internal,
+      ...CHILD_FIELDS,
+      ...(preview.internalOfChildren[kind] ?? []),
+      ...(write.before === undefined && shownElsewhere.has(writeKey(write)) ? ['spec'] : []),
+    ]
+    const origin = preview.internalOfChildren[kind] === undefined ? 'child' : 'internal'
+    return { ...plannedWrite(write, { ...showing, internal }), origin }
+  })
   const states = new Map(own.map((one, index) => [writeKey(preview.writes[index]), one.state]))
-  const itemPreviews = new Map(preview.works.map((one) => [`${one.namespace}/${one.name}`, one]))
+  const works = preview.works.map((one) => ({ ...one, ...typeProblem(one) }))
+  const itemPreviews = new Map(works.map((one) => [`${one.namespace}/${one.name}`, one]))
   const inJobs = new Set<string>()
   const plannedJob = ({ subject, end, told: reason, items, jobs }: DryRunJob): PlannedJob => {
     const { kind, namespace, name } = subject
@@ -80,7 +117,7 @@ export function createPlan(preview: Preview, secrets: readonly string[], expecte
       items: items.map((one) => {
         const key = `${namespace}/${one.name}`
         inJobs.add(key)
-        const { problem, unknown } = itemPreviews.get(key) ?? {}
+        const { problem, unknown, warning } = itemPreviews.get(key) ?? {}
         return {
           item: one.item,
           type: one.type,
@@ -90,6 +127,7 @@ export function createPlan(preview: Preview, secrets: readonly string[], expecte
             : (states.get(objectKey({ ...one, namespace })) ?? ('unchanged' as const)),
           ...(problem !== undefined && { problem: text(problem) }),
           ...(unknown !== undefined && { unknown: text(unknown) }),
+          ...(warning !== undefined && { warning: text(warning) }),
         }
       }),
       jobs: jobs.map(plannedJob),
@@ -108,10 +146,55 @@ export function createPlan(preview: Preview, secrets: readonly string[], expecte
     writes: [...own, ...onTargets],
     jobs,
     unvalidated: preview.unvalidated,
+    unknownImporters: [...preview.unknownImporters].map(([namespace, reason]) => ({ namespace, reason: text(reason) })),
     problems: preview.works.flatMap(({ namespace, name, problem }) =>
       problem === undefined || inJobs.has(`${namespace}/${name}`) ? [] : [{ item: name, problem: text(problem) }],
     ),
+    warnings: works.flatMap(({ namespace, name, warning }) =>
+      warning === undefined || inJobs.has(`${namespace}/${name}`) ? [] : [{ item: name, warning: text(warning) }],
+    ),
   }
+}
+
+/** Without importers in the files: the plan shows their jobs. */
+function importersOf({ kind, namespace, name }: PlannedWrite, preview: Preview): readonly PlannedImporter[] {
+  const isInFiles = (one: Importer) =>
+    preview.applied.some(
+      ({ object, namespace: within }) =>
+        object.kind === one.kind && within === one.namespace && object.metadata.name === one.name,
+    )
+  return preview.importers
+    .filter((one) => one.namespace === namespace && one.imports.includes(`${kind} ${name}`) && !isInFiles(one))
+    .map(({ imports: _imports, ...one }) => one)
+}
+
+/** Fields that Pawl sets in the objects that it creates. */
+const CHILD_FIELDS = ['apiVersion', 'kind', 'metadata']
+
+/** The keys of a job's object and of its items with objects on Targets; both also of nested jobs. */
+function keysIn({ subject, items, jobs }: DryRunJob, onTarget: ReadonlySet<string>): readonly string[] {
+  const { namespace } = subject
+  return [
+    objectKey(subject),
+    ...items.filter(({ name }) => onTarget.has(`${namespace}/${name}`)).map((one) => objectKey({ ...one, namespace })),
+    ...jobs.flatMap((job) => keysIn(job, onTarget)),
+  ]
+}
+
+const MAX_TYPES = 8
+
+/** For an item whose type has no deployer of Pawl: a warning if the user probably misspelt a type. */
+function typeProblem({ unhandled }: Preview['works'][number]): {
+  readonly unknown?: string
+  readonly warning?: string
+} {
+  if (unhandled === undefined) return {}
+  const { type, handled } = unhandled
+  const problem = `spec.type: Pawl has no deployer for type "${type}"`
+  const types = `Pawl handles the types ${joinNames(handled, MAX_TYPES)}; another type needs its own deployer`
+  return similarName(type, handled) === undefined
+    ? { unknown: `${problem}; ${types}` }
+    : { warning: `${problem}; ${expectedName(type, handled)} ${types}` }
 }
 
 function writeKey({ before, after = before }: Partial<DryWrite> = {}): string {
@@ -151,6 +234,7 @@ const SIGN: Readonly<Record<State | 'orphaned', readonly [string, Parameters<Pai
 /** By the sign of a line in a difference. */
 const COLOURS: Readonly<Record<string, Parameters<Paint>[0]>> = { '-': 'red', '+': 'green' }
 const MOST_FIELDS = 30
+const MAX_IMPORTERS = 8
 const MOST_OBJECTS = 200
 
 interface PlanTextOptions {
@@ -159,20 +243,39 @@ interface PlanTextOptions {
   readonly hasJournal: boolean
   /** The files of the manifests; `-` is stdin. */
   readonly files: readonly string[]
+  /** Also shows Pawl's bookkeeping. */
+  readonly isWide?: boolean
 }
 
-export function planText(plan: Plan, { paint, hasJournal, files }: PlanTextOptions): string {
+export function planText(plan: Plan, { paint, hasJournal, files, isWide = false }: PlanTextOptions): string {
   const refused = plan.refused.map(({ at, kind, name, problem }) =>
     paint('red', `! ${at}: ${kind} ${name}: ${problem}`),
   )
   const problems = plan.problems.map(({ item, problem }) => paint('red', `! ${item}: ${problem}`))
   const jobs = plan.jobs.flatMap((job) => jobText(job, paint, ''))
-  const changed = plan.writes.filter(({ state }) => state !== 'unchanged')
+  const warnings = plan.warnings.map(({ item, warning }) => paint('yellow', `! ${item}: warning: ${warning}`))
+  const all = plan.writes.filter(({ state }) => state !== 'unchanged')
+  const changed = isWide
+    ? all
+    : all
+        .map(withoutInternal)
+        .filter((one) => !isBookkeeping(one))
+        .sort(byOrigin)
+  const internal = all.length - changed.length
   const writes = changed.slice(0, MOST_OBJECTS).flatMap((one) => writeText(one, paint))
   const more =
     changed.length > MOST_OBJECTS
       ? [`and ${changed.length - MOST_OBJECTS} more objects; -o json shows all of them`]
       : []
+  const summary =
+    internal === 0
+      ? []
+      : [
+          paint(
+            'dim',
+            `and ${internal} ${internal === 1 ? 'object' : 'objects'} of Pawl's own; -o wide shows ${internal === 1 ? 'it' : 'them'}`,
+          ),
+        ]
   const unvalidated = plan.unvalidated.map((namespace) =>
     paint('dim', `Namespace ${namespace} does not exist yet: the API server did not validate the objects in it.`),
   )
@@ -183,18 +286,48 @@ export function planText(plan: Plan, { paint, hasJournal, files }: PlanTextOptio
   const next =
     exitCodeOf(plan) !== 3 || files.includes('-')
       ? []
-      : [`next: kubectl apply --server-side --force-conflicts -f ${files.join(',')}`]
+      : [`next: kubectl apply --server-side --force-conflicts -f ${files.join(',')}${reconcileHint(plan.writes)}`]
+  const unknown = plan.unknownImporters.map(({ namespace, reason }) =>
+    paint('dim', `Pawl cannot list the Installations in namespace ${namespace} that import these objects: ${reason}`),
+  )
   const blocks = [
     [answerText(plan, paint)],
-    [...refused, ...problems],
+    [...refused, ...problems, ...warnings],
     jobs,
-    [...writes, ...more],
-    [...unvalidated, ...times, ...next],
+    [...writes, ...more, ...summary],
+    [...unvalidated, ...unknown, ...times, ...next],
   ]
   return `${blocks
     .filter((lines) => lines.length > 0)
     .map((lines) => lines.join('\n'))
     .join('\n\n')}\n`
+}
+
+/** The commands that start the jobs of importers: a changed import starts no job. */
+function reconcileHint(writes: readonly PlannedWrite[]): string {
+  const importers = writes.flatMap(({ importedBy = [] }) => importedBy)
+  const commands = [...new Set(importers.map(({ namespace }) => namespace))].map((namespace) => {
+    const names = importers.filter((one) => one.namespace === namespace).map((one) => `${one.shortName}/${one.name}`)
+    return `, then ${suggestedCommand(`reconcile ${[...new Set(names)].join(' ')} -n ${namespace}`)}`
+  })
+  return commands.join('')
+}
+
+function withoutInternal(write: PlannedWrite): PlannedWrite {
+  return { ...write, changes: write.changes.filter(({ internal }) => internal !== true) }
+}
+
+/** @param write without internal changes. */
+function isBookkeeping({ origin, state, changes }: PlannedWrite): boolean {
+  if (state === 'deleted') return origin === 'internal'
+  return (origin === 'child' || origin === 'internal') && changes.length === 0
+}
+
+const ORIGINS = [undefined, 'manifest', 'child', 'internal'] as const
+
+/** Objects on Targets are first, objects that Pawl creates are last. */
+function byOrigin(left: PlannedWrite, right: PlannedWrite): number {
+  return ORIGINS.indexOf(left.origin) - ORIGINS.indexOf(right.origin)
 }
 
 /** The first line. */
@@ -206,12 +339,20 @@ function answerText(plan: Plan, paint: Paint): string {
     .join(', ')
   const changes = `${counts === '' ? 'No changes' : `Changes: ${counts}`} (${count('unchanged')} unchanged)`
   const [failing, refused] = [failuresIn(plan), plan.refused.length]
-  if (failing + refused === 0) return changes
+  const warnings = warningsIn(plan)
+  const warned = warnings === 0 ? '' : `${paint('yellow', `Warnings: ${warnings}`)}. `
+  if (failing + refused === 0) return `${warned}${changes}`
   const problems = [
     ...(refused === 0 ? [] : [`the API server rejects ${refused} ${refused === 1 ? 'object' : 'objects'}`]),
     ...(failing === 0 ? [] : [`${failing} ${failing === 1 ? 'job or item' : 'jobs and items'} would fail`]),
   ]
-  return `${paint('red', `Fails: ${problems.join(', ')}`)}. ${changes}`
+  return `${paint('red', `Fails: ${problems.join(', ')}`)}. ${warned}${changes}`
+}
+
+function warningsIn({ jobs, warnings }: Plan): number {
+  const inJob = (job: PlannedJob): number =>
+    job.jobs.reduce((sum, one) => sum + inJob(one), job.items.filter(({ warning }) => warning !== undefined).length)
+  return jobs.reduce((sum, job) => sum + inJob(job), warnings.length)
 }
 
 function failuresIn({ jobs, problems }: Plan): number {
@@ -232,10 +373,11 @@ function jobText(job: PlannedJob, paint: Paint, indent: string): readonly string
   const items = [...job.items]
     .sort((left, right) => left.level - right.level)
     .map((one) => {
+      const warning = one.warning === undefined ? '' : paint('yellow', ` warning: ${one.warning}`)
       const [sign, of] = SIGN[one.state]
       const what = `${indent}  ${one.state === 'orphaned' ? ' ' : one.level} ${sign} ${one.item} ${paint('dim', one.type)}`
       const problem = one.problem === undefined ? '' : paint('red', ` fails: ${one.problem}`)
-      return `${paint(of, what)}${problem}${one.unknown === undefined ? '' : paint('dim', ` (${one.unknown})`)}`
+      return `${paint(of, what)}${problem}${warning}${one.unknown === undefined ? '' : paint('dim', ` (${one.unknown})`)}`
     })
   const head = `${indent}${paint('bold', `${job.kind} ${job.namespace}/${job.name}`)}${paint(colour, `${end}${outcome}`)}${time}`
   return [head, ...items, ...job.jobs.flatMap((one) => jobText(one, paint, `${indent}  `))]
@@ -246,12 +388,21 @@ function differenceLine(line: string, paint: Paint): string {
 }
 
 function writeText(
-  { state, kind, namespace, name, target, item, changes }: PlannedWrite,
+  { state, kind, namespace, name, target, item, changes, importedBy = [] }: PlannedWrite,
   paint: Paint,
 ): readonly string[] {
   const [sign, colour] = SIGN[state]
   const on = target === undefined ? '' : ` on target ${target}, by ${item ?? ''}`
   const head = paint(colour, `${sign} ${kind} ${namespace === '' ? '' : `${namespace}/`}${name}${on}`)
+  const importers =
+    importedBy.length === 0
+      ? []
+      : [
+          `    imported by ${joinNames(
+            importedBy.map((one) => `${one.kind} ${one.namespace}/${one.name}`),
+            MAX_IMPORTERS,
+          )}; add ${importedBy.length === 1 ? 'its manifest to see its' : 'their manifests to see their'} changes`,
+        ]
   if (state === 'deleted') return [head]
   const lines = changes
     .slice(0, MOST_FIELDS)
@@ -264,5 +415,5 @@ function writeText(
           ],
     )
   const more = changes.length > MOST_FIELDS ? [`    and ${changes.length - MOST_FIELDS} more fields`] : []
-  return [head, ...lines, ...more]
+  return [head, ...lines, ...more, ...importers]
 }

@@ -15,7 +15,7 @@ import { type DryRun, dryRun, type DryWrite } from '../../../activities/kube/dry
 import { KubeError, toApplicationFailure } from '../../../activities/kube/errors.ts'
 import { ObjectCache } from '../../../activities/kube/object-cache.ts'
 import { InFlightRuns } from '../../../activities/run/in-flight-runs.ts'
-import type { ItemPreview } from '../../../activities/run/preview.ts'
+import type { Importer, ItemPreview } from '../../../activities/run/preview.ts'
 import {
   done,
   type DryRunJob,
@@ -48,12 +48,18 @@ export interface Preview {
   readonly jobs: readonly DryRunJob[]
   /** The deployers' previews, by namespace and name of the item's object. */
   readonly works: readonly (ItemPreview & { readonly namespace: string })[]
+  /** Existing objects that import applied objects. */
+  readonly importers: readonly Importer[]
+  /** The API server's reasons why importers are unknown, by namespace. */
+  readonly unknownImporters: ReadonlyMap<string, string>
   /** Secrets that were read, and Secrets in the documents. */
   readonly secrets: readonly KubeObject[]
   /** Namespaces that the documents create: the API server did not validate the objects in them. */
   readonly unvalidated: readonly string[]
   readonly incidental: readonly string[]
   readonly concealed: Readonly<Record<string, readonly string[]>>
+  readonly internal: readonly string[]
+  readonly internalOfChildren: Readonly<Record<string, readonly string[]>>
 }
 
 const JOB_ID = 'plan'
@@ -96,6 +102,7 @@ export async function previewDocuments(
           })),
         )
     }
+    const imported = await findImporters(wings, applied)
     const displayRules = [...wings.values()].flatMap(({ opened }) => opened.foresight ?? [])
     const secrets = [
       ...dryRunClient.seen('secrets'),
@@ -106,14 +113,43 @@ export async function previewDocuments(
       writes: dryRunClient.writes(),
       jobs,
       works: itemPreviews,
+      ...imported,
       secrets,
       unvalidated: dryRunClient.unvalidated(),
       incidental: displayRules.flatMap(({ incidental }) => incidental),
       concealed: Object.assign({}, ...displayRules.map(({ concealed }) => concealed)) as Preview['concealed'],
+      internal: displayRules.flatMap(({ internal }) => internal),
+      internalOfChildren: Object.assign(
+        {},
+        ...displayRules.map(({ internalOfChildren }) => internalOfChildren),
+      ) as Preview['internalOfChildren'],
     }
   } finally {
     await Promise.all([...wings.values()].map(({ opened }) => opened.close()))
   }
+}
+
+async function findImporters(
+  wings: ReadonlyMap<string, PlanningWing>,
+  applied: readonly AppliedDocument[],
+): Promise<Pick<Preview, 'importers' | 'unknownImporters'>> {
+  const importers: Importer[] = []
+  const unknownImporters = new Map<string, string>()
+  const written = applied.filter(({ refused }) => refused === undefined)
+  for (const namespace of new Set(written.map((one) => one.namespace))) {
+    const objects = written.filter((one) => one.namespace === namespace).map(({ object }) => object)
+    for (const { opened } of wings.values()) {
+      try {
+        importers.push(...((await opened.foresight?.importersOf(namespace, objects)) ?? []))
+      } catch (error) {
+        // Without the CRD no object can import.
+        if (isNotFound(error)) continue
+        if (!(error instanceof KubeError) || error.status === 0) throw error
+        unknownImporters.set(namespace, error.message)
+      }
+    }
+  }
+  return { importers, unknownImporters }
 }
 
 /** The items of a job and of its nested jobs, without items that are uninstalled. */

@@ -16,7 +16,7 @@ import { findChangedInputs, type FoundInput, withValues } from './job-inputs.ts'
 import { type VersionChange, versionChanges } from './versions.ts'
 import { diffData, diffOf, type JobSide, diffText } from './job-diff.ts'
 import { readJobTree } from './job-tree.ts'
-import { nextQuery } from './next-step.ts'
+import { nextReplay } from './next-step.ts'
 import { objectCommand } from './object-command.ts'
 import type { JournalFlags, JournalSession } from './open-journal.ts'
 import { nameOf } from './format.ts'
@@ -60,7 +60,7 @@ async function diff(
   })
   const { output } = flags
   if (output === 'json') return `${writeJson(diffData(found), 2)}\n`
-  const next = nextQuery('replay', [...object, after.job.jobID], flags)
+  const next = nextReplay(after.object, [...object, after.job.jobID], flags)
   return diffText(found, { paint: journal.paint, isWide: output === 'wide', now: new Date(), next })
 }
 

@@ -129,11 +129,13 @@ function countOf({ children }: JobNode): string {
   return `${children.filter((child) => isGood(phaseOf(child)) && !isOpen(child)).length}/${children.length}`
 }
 
-/** The duration of each phase: `Init 0.1s, Progressing 3.0s`. */
+/** The duration of each phase: `Init 0.1s, Progressing 3.0s`; of the time before the first stored phase, if it is long. */
 export function phasesText(job: JobRecord | undefined, now: Date): string {
   if (job === undefined) return ''
-  const { phases, finishedAt } = job
-  return phases
+  const { phases, startedAt, finishedAt } = job
+  const [first] = phases
+  const startMs = first === undefined ? 0 : Date.parse(first.at) - startedAt.getTime()
+  const texts = phases
     .map(({ phase, at }, index) => {
       const next = phases[index + 1]
       const isEnd = next === undefined && job.outcome !== null
@@ -142,7 +144,7 @@ export function phasesText(job: JobRecord | undefined, now: Date): string {
       return `${singleLine(phase, 60)} ${formatDuration(until - Date.parse(at))}`
     })
     .filter((text) => text !== '')
-    .join(', ')
+  return [...(startMs < SECOND ? [] : [`starting ${formatDuration(startMs)}`]), ...texts].join(', ')
 }
 
 function noteOf(node: JobNode, paint: Paint, statuses: DrawOptions['statuses'] = new Map()): string {

@@ -47,6 +47,11 @@ export function needsInterrupt(subject: SubjectWithJob): boolean {
   return isDeletionWaiting(subject) || isEdited(subject)
 }
 
+/** For `pawl why` and `pawl delete`. @param since a timestamp of Kubernetes. */
+export function waitingDeletionText(name: string, since: string, now: Date): string {
+  return `${name}: its deletion was requested at ${formatTime(new Date(since), now)} and waits for the running job; ${suggestedCommand('interrupt')} ends the job`
+}
+
 /** One sentence each. */
 export function editSentences(subject: SubjectWithJob, now: Date): readonly string[] {
   const { object } = subject
@@ -55,9 +60,7 @@ export function editSentences(subject: SubjectWithJob, now: Date): readonly stri
   const deletion = deletionIn(projection)
   const interrupt = suggestedCommand('interrupt')
   if (deletion !== undefined && isDeletionWaiting(subject))
-    return [
-      `${name}: its deletion was requested at ${formatTime(new Date(deletion.since), now)} and waits for the running job; ${interrupt} ends the job.`,
-    ]
+    return [`${waitingDeletionText(name, deletion.since, now)}.`]
   if (!isEdited(subject)) return []
   const generations = `generation ${String(valueAt(projection, path('metadata.generation')))}, the job has generation ${String(valueAt(projection, path('status.observedGeneration')))}`
   return [

@@ -38,7 +38,7 @@ export async function readForeignWrites(
   return new Map(
     foreign.flatMap(({ object, event }) => {
       const present = live.objects.get(object.uid)
-      const found = present && foreignWriteAt(present.metadata, event.at)
+      const found = present && foreignWriteAt(present.metadata, event.at, event.type === 'ADDED')
       return found === undefined ? [] : [[event.seq, found]]
     }),
   )

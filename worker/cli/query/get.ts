@@ -12,7 +12,8 @@ import { parseOneOf } from '../usage.ts'
 import { yamlText } from '../yaml-text.ts'
 import { endedInEarlierJob, hasFailed, isOpen, isOver } from './job-tree.ts'
 import { readLiveStatuses } from '../live-status.ts'
-import { causeIn, type ListedObject, phaseOfRow, waitText } from './listed-object.ts'
+import { causeIn, type ListedObject, phaseOfRow, waitText, withAwaitedRows } from './listed-object.ts'
+import { isInLevelMode } from './explain-status.ts'
 import { nextAfterGet } from './next-step.ts'
 import { kindNamed } from './object-name.ts'
 import { type JournalSession, withJournal, type JournalFlags, addJournalFlags } from './open-journal.ts'
@@ -95,7 +96,7 @@ async function get(journal: JournalSession, kind: string | undefined, flags: Get
     lineWidth: lineWidthOf(flags),
   }
   if (flags.output === 'name') return { text: getNames(listed) }
-  const rows = await withLiveStatuses(await withJobs(journal, listed), flags)
+  const rows = withAwaitedRows(await withLiveStatuses(await withJobs(journal, listed), flags))
   const unready = causeIn(rows)
   const isTable = flags.output === 'table' || flags.output === 'wide'
   return {
@@ -281,7 +282,7 @@ const GAP = 3
 
 /** Without the column PHASE if the journal has no phase and no condition `Ready` of any row. */
 export function getTable(rows: readonly ListedObject[], form: TableOptions): string {
-  const withPhase = rows.some((row) => phaseCell(row) !== '-')
+  const withPhase = rows.some((row) => phaseOfRow(row) !== undefined)
   const header = [
     ...(form.withNamespace ? ['NAMESPACE'] : []),
     ...['NAME', ...(withPhase ? ['PHASE'] : []), 'DURATION', 'WAITING-FOR'],
@@ -312,8 +313,9 @@ function cutWaits(
   return rows.map((row) => row.map((cell, index) => (index === column ? singleLine(cellText(cell), longest) : cell)))
 }
 
+/** Empty for kinds in level mode, which need no phase. */
 function phaseCell(row: ListedObject): string {
-  return phaseOfRow(row) ?? '-'
+  return phaseOfRow(row) ?? (isInLevelMode(row) ? '' : '-')
 }
 
 function rowOf(

@@ -12,7 +12,7 @@ import { versionsIn } from './causes.ts'
 import { findObjects } from './find-object.ts'
 import { readForeignWrites } from './foreign-writes.ts'
 import { historyData, historyText, type VersionChange, versionChanges, versionAt } from './versions.ts'
-import { nextQuery } from './next-step.ts'
+import { nextQuery, nextReplay } from './next-step.ts'
 import { objectCommand } from './object-command.ts'
 import type { JournalFlags, JournalSession } from './open-journal.ts'
 import { jobIDIn, nameOf } from './format.ts'
@@ -61,7 +61,7 @@ async function history(
           now: new Date(),
           name: nameOf(found[0]),
           clients: await readForeignWrites(versions, flags),
-          next: nextQuery(jobCount(known) > 1 ? 'diff' : 'replay', words, flags),
+          next: jobCount(known) > 1 ? nextQuery('diff', words, flags) : nextReplay(found[0], words, flags),
         })
   const then = versionAt(known, time)
   if (then === undefined)

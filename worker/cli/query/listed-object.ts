@@ -3,13 +3,13 @@
 import type { AwaitedObject } from '../../../activities/journal/read/event-queries.ts'
 import type { JobRecord, ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
 import type { QueuePosition } from '../../../activities/journal/read/wake-queue.ts'
-import { joinNames } from '../../../workflows/kit/index.ts'
+import { isSameGroupKind, joinNames } from '../../../workflows/kit/index.ts'
 import type { LiveStatus } from '../live-status.ts'
 import { statusText } from './draw-job-tree.ts'
 import { isInLevelMode, ownFinalizer } from './explain-status.ts'
 import { deletionIn, errorText, isBad, isBusy, nameOf, notReadyText } from './format.ts'
 import { phaseOf } from './job-tree.ts'
-import { notRequestedSentences, unhandledType } from './root-cause.ts'
+import { keyOf, notRequestedSentences, unhandledType } from './root-cause.ts'
 import { pausedText, queueText } from './waiting.ts'
 
 /** An object with its newest job. */
@@ -23,23 +23,55 @@ export interface ListedObject {
   readonly reason?: ObjectRecord | undefined
   /** The live status of the reason, or of the object itself. */
   readonly status?: LiveStatus | undefined
+  /** The row at the end of a chain of awaited objects of the same kind, if it is not ready. */
+  readonly awaitedRow?: ListedObject | undefined
   /** Set if the object's next job has not started. */
   readonly queuePosition?: QueuePosition | undefined
 }
 
-/** The row that a user looks at first: a failed object before a waiting one, and an item before its parents. */
+/** The row that a user looks at first: a failed object, then one that cannot continue, then a waiting one; an item before its parents. */
 export function causeIn(rows: readonly ListedObject[]): ListedObject | undefined {
   const unready = rows.filter((row) => waitText(row) !== '')
   const [cause] = unready.toSorted((left, right) => rankOf(left) - rankOf(right))
   return cause
 }
 
+const HUNG = 2
+const WAITING = 4
+const WAITING_FOR_SIBLING = 6
+const IDLE = 8
+
+function isHung({ object, reason = object, status }: ListedObject): boolean {
+  return (status?.pods.length ?? 0) > 0 || unhandledType({ object: reason, job: undefined }) !== undefined
+}
+
+/** Sets `awaitedRow`. */
+export function withAwaitedRows(rows: readonly ListedObject[]): readonly ListedObject[] {
+  const rowOf = new Map(rows.map((row) => [keyOf(row.object), row]))
+  const nextOf = (row: ListedObject) =>
+    row.reason === undefined && isBusy(row.object.projection) && !isInLevelMode(row)
+      ? row.awaited.filter((one) => isSameGroupKind(one, row.object)).flatMap((one) => rowOf.get(keyOf(one)) ?? [])[0]
+      : undefined
+  return rows.map((row) => {
+    const seen = new Set([row])
+    let last = row
+    for (let next = nextOf(row); next !== undefined && !seen.has(next); next = nextOf(next)) {
+      seen.add(next)
+      last = next
+    }
+    return last === row || waitText(last) === '' ? row : { ...row, awaitedRow: last }
+  })
+}
+
 function rankOf(row: ListedObject): number {
   const { object, job, reason } = row
   const hasError = isBad(phaseOfRow(row)) || (job?.outcome === null && job.lastError !== null)
   const isIdle = pausedText(object) !== undefined || isNotRequested(row)
-  if (isIdle && !hasError) return 4
-  return (hasError ? 0 : 2) + (reason === undefined ? 0 : 1)
+  if (isIdle && !hasError) return IDLE
+  const parent = reason === undefined ? 0 : 1
+  if (hasError) return parent
+  if (isHung(row)) return HUNG + parent
+  return (row.awaitedRow === undefined ? WAITING : WAITING_FOR_SIBLING) + parent
 }
 
 export function phaseOfRow({ object, job }: Pick<ListedObject, 'object' | 'job'>): string | undefined {
@@ -80,8 +112,16 @@ function reasonText(reason: ObjectRecord | undefined, text: string): string {
   return reason === undefined || text === '' ? '' : `${nameOf(reason)}: ${text}`
 }
 
-function awaitedText({ object, job, awaited, unfinished, reason }: ListedObject): string | undefined {
+/** With the name of the object that the text explains. */
+function awaitedRowText(row: ListedObject): string {
+  const text = waitText(row)
+  const name = nameOf(row.reason ?? row.object)
+  return text.startsWith(name) ? text : `${nameOf(row.object)}: ${text}`
+}
+
+function awaitedText({ object, job, awaited, unfinished, reason, awaitedRow }: ListedObject): string | undefined {
   if (!isBusy(object.projection)) return undefined
+  if (awaitedRow !== undefined) return awaitedRowText(awaitedRow)
   const waitsFor = isInLevelMode({ object, job }) ? [] : awaited
   const parts = reason === undefined || waitsFor.length > 0 ? unfinished : [reason]
   const named = [...waitsFor, ...parts].map(nameOf)

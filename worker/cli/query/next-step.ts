@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 
 import type { ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
-import { ownerReferenceOf, textAt } from '../../../workflows/kit/index.ts'
+import { type GroupKind, ownerReferenceOf, textAt } from '../../../workflows/kit/index.ts'
 import { isInLevelMode, isLevelKind, ownFinalizer, partitionsOf, resourceOfKind, steeringOf } from './explain-status.ts'
 import { hasFailed, isOpen, type JobNode } from './job-tree.ts'
 import type { LiveStatus } from '../live-status.ts'
@@ -20,6 +20,8 @@ interface NextStepInput {
   readonly status: LiveStatus | undefined
   /** True if a user interrupted the job. */
   readonly isInterrupted?: boolean
+  /** True if the journal has an earlier job of the object. */
+  readonly hasEarlierJob?: boolean
   /** The sibling that the root cause waits for. */
   readonly awaitedSibling?: ObjectRecord | undefined
   /** The object as the user wrote it. */
@@ -32,7 +34,7 @@ export function nextStep(input: NextStepInput): string {
   return `next: ${stepOf(input)}`
 }
 
-function stepOf({ path, status, words, flags, isInterrupted, awaitedSibling }: NextStepInput): string {
+function stepOf({ path, status, words, flags, isInterrupted, hasEarlierJob, awaitedSibling }: NextStepInput): string {
   const [subject] = path
   const cause = path.at(-1)
   if (subject === undefined || cause === undefined) return suggestedCommand(`get${queryFlags(flags)}`)
@@ -41,10 +43,11 @@ function stepOf({ path, status, words, flags, isInterrupted, awaitedSibling }: N
   const steered = steerStep(subject, { name, flags })
   if (steered !== undefined) return steered
   if (isInterrupted === true && hasFailed(subject)) return jobStep(subject.object, name, flags)
-  if (pod !== undefined) return podStep(pod, flags)
+  if (pod !== undefined) return `${podStep(pod, flags)}${interruptText(subject, { name, flags })}`
   const problem = problemStep(subject, cause, { name, flags })
   if (problem !== undefined) return problem
-  return awaitedSibling === undefined ? progressStep(subject, { name, flags }) : whyStep(awaitedSibling, flags)
+  if (awaitedSibling !== undefined) return whyStep(awaitedSibling, flags)
+  return progressStep(subject, { name, flags, past: hasEarlierJob === true ? 'diff' : 'history' })
 }
 
 /** For a request of a user that waits. */
@@ -53,6 +56,14 @@ function steerStep(subject: JobNode, { name, flags }: Wanted): string | undefine
   const isDeleting = !subject.object.deleted && deletionIn(subject.object.projection) !== undefined
   if (needsInterrupt(subject)) return suggestedCommand(`interrupt ${name}${steerFlags(flags)}`)
   return isPaused && isDeleting ? suggestedCommand(`resume ${name}${steerFlags(flags)}`) : undefined
+}
+
+/** For a pod of a running job that a changed spec fixes: the job keeps the spec of its start. */
+function interruptText(subject: JobNode, { name, flags }: Wanted): string {
+  const { object } = subject
+  if (!isOpen(subject) || deletionIn(object.projection) !== undefined) return ''
+  if (steeringOf(object)?.interrupt === undefined) return ''
+  return `; if the spec is wrong: ${suggestedCommand(`interrupt ${name}${steerFlags(flags)}`)}, then apply the corrected spec and ${jobStep(object, name, flags)}`
 }
 
 interface Wanted {
@@ -66,26 +77,23 @@ function problemStep({ object, job }: JobNode, cause: JobNode, { name, flags }: 
   if (isOpen(cause) && bugIn(cause.job) !== undefined) return bugStep(cause, flags)
   if (hasFailed(cause)) return `fix the cause, then ${jobStep(object, name, flags)}`
   if (isUnknownType(cause))
-    return `start a deployer of the type; or give the item a new name and type (the type of an item cannot change), then ${suggestedCommand(`interrupt ${name}${steerFlags(flags)}`)} and ${jobStep(object, name, flags)}`
+    return `start a deployer of the type; or ${suggestedCommand(`interrupt ${name}${steerFlags(flags)}`)}, then give the item a new name and type (the type of an item cannot change), apply the change, and ${jobStep(object, name, flags)}`
   return isNeverRequested(object, job) && !isLevelKind(object) ? jobStep(object, name, flags) : undefined
 }
 
-/** A command has no controllers of users, except those of `--controllers`. */
 function bugStep({ object }: JobNode, flags: JournalFlags): string {
   const { kind, namespace, name } = object
   const place = namespace === '' ? flags : { ...flags, namespace }
-  const modules = resourceOfKind(object) === undefined ? ' --controllers FILE' : ''
-  const replay = nextQuery('replay', [`${kind.toLowerCase()}/${name}`], place)
-  return `fix the code and restart the worker; see the pass with ${replay}${modules}`
+  const replay = nextReplay(object, [`${kind.toLowerCase()}/${name}`], place)
+  return `fix the code and restart the worker; see the pass with ${replay}`
 }
 
-function progressStep(subject: JobNode, { name, flags }: Wanted): string {
+/** @param past the command for an object whose job has ended. */
+function progressStep(subject: JobNode, { name, flags, past }: Wanted & { readonly past: string }): string {
   const { object } = subject
   if (isInLevelMode(subject)) return eventsStep(object, flags)
   const isInProgress = !object.deleted && (isOpen(subject) || deletionIn(object.projection) !== undefined)
-  return suggestedCommand(
-    `${isInProgress ? 'trace' : 'history'} ${name}${isInProgress ? ' -w' : ''}${queryFlags(flags)}`,
-  )
+  return suggestedCommand(`${isInProgress ? 'trace' : past} ${name}${isInProgress ? ' -w' : ''}${queryFlags(flags)}`)
 }
 
 /** The object as `kind/name`, and the further words, such as a job ID. */
@@ -97,6 +105,28 @@ function wordsText(words: readonly string[]): string {
 /** A command about the same object in the same journal, such as `pawl diff inst/shop -n team-a`. */
 export function nextQuery(command: string, words: readonly string[], flags: JournalFlags): string {
   return suggestedCommand(`${command} ${wordsText(words)}${queryFlags(flags)}`)
+}
+
+/**
+ * `pawl replay` of an object. A command has no controllers of users, so it needs `--controllers` for their kinds.
+ *
+ * @param kind undefined after a replay: if it needed modules, the user gave them.
+ */
+export function nextReplay(kind: GroupKind | undefined, words: readonly string[], flags: ReplayFlags): string {
+  const isOwnKind = kind !== undefined && resourceOfKind(kind) === undefined
+  const code = [
+    flagText('--controllers', flags.controllers) || (isOwnKind ? ' --controllers FILE' : ''),
+    flagText('--workflow-bundle', flags.workflowBundle),
+    flagText('--payload-key', flags.payloadKey),
+  ]
+  return `${nextQuery('replay', words, flags)}${code.join('')}`
+}
+
+/** The code and the keys that the user gave. */
+interface ReplayFlags extends JournalFlags {
+  readonly controllers?: string
+  readonly workflowBundle?: string
+  readonly payloadKey?: string
 }
 
 /** The last line of `pawl trace`. */

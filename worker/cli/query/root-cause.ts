@@ -101,10 +101,14 @@ function openReasons(node: JobNode, context: RootCauseContext): readonly string[
   return reasons.length > 0 ? reasons : deployerState(node, context)
 }
 
-function failure(node: JobNode, { parentError, status }: RootCauseContext): readonly string[] {
+function failure(node: JobNode, { parentError, status, now }: RootCauseContext): readonly string[] {
   const standing = `${nameOf(node.object)} is ${phaseOf(node)}`
   const error = errorText(node.job?.lastError) ?? status?.summary
-  if (error !== undefined) return [`${standing}: ${error}.`]
+  const finishedAt = node.job?.finishedAt
+  // The user may have created the object since.
+  const isOfMissing = finishedAt != null && / does not exist; /.test(error ?? '')
+  const time = isOfMissing ? ` (error of the job that ended at ${formatTime(finishedAt, now)})` : ''
+  if (error !== undefined) return [`${standing}: ${error}${time}.`]
   return [`${standing}.`, ...(parentError === undefined ? [] : [parentError])]
 }
 
@@ -149,7 +153,12 @@ function statusReason(node: JobNode, { status, now, wide }: RootCauseContext): r
   if (summary === '') return notReady(node)
   const phase = phaseOf(node)
   const state = phase === '-' ? '' : ` is ${phase}`
-  return [`${nameOf(node.object)}${state}: ${wide ? summary : withLocalTimes(summary, now)}.`]
+  return [`${nameOf(node.object)}${state}: ${summaryText(summary, { now, wide })}.`]
+}
+
+/** The summary of a live status as `pawl why` prints it. */
+export function summaryText(summary: string, { now, wide }: Pick<RootCauseContext, 'now' | 'wide'>): string {
+  return wide ? summary : withLocalTimes(summary, now)
 }
 
 /** Replaces the timestamps of Kubernetes objects. */

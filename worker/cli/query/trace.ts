@@ -8,8 +8,10 @@ import { drawJobTree, changedLines, nodesOf } from './draw-job-tree.ts'
 import { findJob } from './find-object.ts'
 import { follow } from './follow.ts'
 import { endedWell, hasFailed, isOpen, type JobNode, readJobTree } from './job-tree.ts'
+import { isInLevelMode } from './explain-status.ts'
 import { readLiveStatuses } from '../live-status.ts'
-import { nextAfterTrace } from './next-step.ts'
+import { levelRunText } from './level-run.ts'
+import { nextAfterTrace, nextReplay } from './next-step.ts'
 import { parseOneOf } from '../usage.ts'
 import { JOB_OPTION, OBJECT_ARGUMENT } from './object-command.ts'
 import { type JournalSession, withJournal, type JournalFlags, addJournalFlags } from './open-journal.ts'
@@ -59,12 +61,16 @@ async function trace(journal: JournalSession, words: readonly string[], flags: T
     const page = found === undefined || !wide ? undefined : await runPage(flags, await journal.runOf(found.workflowID))
     const where = page === undefined ? '' : `run: ${page}\n`
     const text = drawJobTree(tree, { now: new Date(), paint: journal.paint, wide, statuses })
-    process.stdout.write(`${text}${where}\n${nextAfterTrace(tree, words, flags)}\n`)
+    const level =
+      found !== undefined && isInLevelMode(tree) ? await levelRun(journal, tree.object, found, words, flags) : ''
+    process.stdout.write(`${text}${where}${level}\n${nextAfterTrace(tree, words, flags)}\n`)
     return 0
   }
   const screen = process.stdout.isTTY ? redrawnTree(journal, wide) : changedLinesOutput()
   let jobID = job
   let isReported = false
+  // The changes of a job that has ended before are no news: its tree has their times.
+  let isFirst = true
   const reportPending = (object: ObjectRecord) => {
     if (!isReported) process.stderr.write(`pawl: ${quotedName(object)}: the requested job has not started yet\n`)
     isReported = true
@@ -76,8 +82,12 @@ async function trace(journal: JournalSession, words: readonly string[], flags: T
         reportPending(tree.object)
         return undefined
       }
-      screen.show(tree, new Date())
       const ended = endOf(tree, found, jobID)
+      if (isFirst && ended !== undefined) {
+        const text = drawJobTree(tree, { now: new Date(), paint: journal.paint, wide })
+        process.stdout.write(`${text}\n${nextAfterTrace(tree, words, flags)}\n`)
+      } else screen.show(tree, new Date())
+      isFirst = false
       if (ended !== undefined) return ended === 'well' ? 0 : ENDED_BADLY
       // From now on only this job is followed, not the next one.
       if (found !== undefined && found.jobID !== '') jobID = found.jobID
@@ -123,6 +133,17 @@ export function endOf(
   }
   if (found.outcome === null || isNextJobPending(tree, found, followedJobID)) return undefined
   return endedWell(found) ? 'well' : 'badly'
+}
+
+async function levelRun(
+  journal: JournalSession,
+  object: ObjectRecord,
+  { workflowID, startedAt }: JobRecord,
+  words: readonly string[],
+  flags: JournalFlags,
+): Promise<string> {
+  const options = { now: new Date(), paint: journal.paint, replay: nextReplay(object, words, flags) }
+  return levelRunText(await journal.writesOf(workflowID), startedAt, options)
 }
 
 /** The objects without children that wait or have failed: their live status may have the reason. */

@@ -56,10 +56,11 @@ export function historyText(known: readonly VersionChange[], options: HistoryTex
     .join('')
 }
 
-function lastText({ event }: VersionChange, { paint, isWide, now, clients }: HistoryTextOptions): string {
+function lastText(last: VersionChange, { paint, isWide, now, clients }: HistoryTextOptions): string {
+  const { event } = last
   const phase = event.type === 'DELETED' ? 'Deleted' : phaseIn(event.projection)
   const state = phase === undefined ? '' : `${paint(colourOf(phase), singleLine(phase))}, `
-  return `${state}last change ${isWide ? event.at.toISOString() : formatTime(event.at, now)} by ${writerText(event, isWide, clients)}`
+  return `${state}last change ${isWide ? event.at.toISOString() : formatTime(event.at, now)} by ${writerText(last, isWide, clients)}`
 }
 
 function versionLines(
@@ -72,18 +73,33 @@ function versionLines(
   const time = isWide ? event.at.toISOString() : formatTime(event.at, now)
   const details = isWide ? `, version ${event.version}, ${SOURCES[event.source]}` : ''
   return [
-    `${time}  ${paint('bold', `${VERBS[event.type]} by ${writerText(event, isWide, clients)}`)}${details}`,
+    `${time}  ${paint('bold', `${VERBS[event.type]} by ${writerText({ event, changes }, isWide, clients)}`)}${details}`,
     ...fields.map((field) => `  ${paint('dim', field)}`),
   ]
 }
 
 /** Fields that say nothing to users: times that the line has already, and hashes. */
-const BOOKKEEPING = /^(?:flow\.|status\.transitionTimes\.|status\.jobIDGenerationTime)/
+const BOOKKEEPING =
+  /^(?:flow\.|status\.transitionTimes\.|status\.jobIDGenerationTime|status\.conditions\..*\.observedGeneration:)/
 const SOURCES = { watch: 'seen by watch', relist: 'seen in a list', write: 'answer to a write' } as const
 const VERBS = { ADDED: 'created', MODIFIED: 'changed', DELETED: 'deleted' } as const
 
-function writerText({ seq, writer }: EventRecord, isWide: boolean, clients: HistoryTextOptions['clients']): string {
-  if (writer === null) return clientText(clients.get(seq))
+const REQUESTER = /^metadata\.annotations\."[^"]*\/reconcile-reason": (?:.* -> )?by (.+?)(?:: .*)?$/
+
+/** The client of a write by `pawl reconcile`, which records the user; undefined for other writes. */
+export function requesterIn({ writer }: Pick<EventRecord, 'writer'>, changes: readonly string[]): string | undefined {
+  if (writer !== null) return undefined
+  const [user] = changes.flatMap((change) => REQUESTER.exec(change)?.[1] ?? [])
+  return user === undefined ? undefined : `pawl, for ${user} (not verified)`
+}
+
+function writerText(
+  { event, changes }: VersionChange,
+  isWide: boolean,
+  clients: HistoryTextOptions['clients'],
+): string {
+  const { seq, writer } = event
+  if (writer === null) return requesterIn(event, changes) ?? clientText(clients.get(seq))
   return isWide ? `run ${singleLine(writer)}` : `Pawl (${singleLine(writer.split('/')[0] ?? '')})`
 }
 
@@ -100,7 +116,10 @@ export function historyData(known: readonly VersionChange[]): readonly object[] 
   }))
 }
 
-/** One line per field, such as `status.phase: Init -> Progressing`, sorted by field. */
+/**
+ * One line per field, such as `status.phase: Init -> Progressing`, sorted by field. Conditions have lines such as
+ * `status.conditions.Ready: False RollingOut -> True RolledOut`.
+ */
 export function changesBetween(before: Projection | undefined, after: Projection): readonly string[] {
   const [old, now] = [leaves(before ?? {}), leaves(after)]
   const fields = [...new Set([...old.keys(), ...now.keys()])].sort()
@@ -123,7 +142,9 @@ const NAME_FIELDS: ReadonlySet<string> = new Set(['metadata.name', 'metadata.nam
 function leaves(projection: Projection): ReadonlyMap<string, string> {
   const found = new Map<string, string>()
   const walk = (value: unknown, at: string): void => {
-    if (isFields(value) && Object.keys(value).length > 0)
+    if (at === CONDITIONS && isConditions(value))
+      for (const [field, text] of conditionLeaves(value)) found.set(field, text)
+    else if (isFields(value) && Object.keys(value).length > 0)
       for (const [key, below] of Object.entries(value)) walk(below, at === '' ? keyText(key) : `${at}.${keyText(key)}`)
     else if (at !== '' && !NAME_FIELDS.has(at) && !at.startsWith('metadata.ownerReferences'))
       found.set(at, valueText(value))
@@ -132,10 +153,48 @@ function leaves(projection: Projection): ReadonlyMap<string, string> {
   return found
 }
 
+const CONDITIONS = 'status.conditions'
+
+interface Condition {
+  readonly type: string
+  readonly status?: unknown
+  readonly reason?: unknown
+  readonly message?: unknown
+  readonly observedGeneration?: unknown
+}
+
+function isConditions(value: unknown): value is readonly Condition[] {
+  return (
+    Array.isArray(value) && value.length > 0 && value.every((one) => isFields(one) && typeof one['type'] === 'string')
+  )
+}
+
+/** Status with reason, message, and generation; without the transition time, which the time of the version shows. */
+function conditionLeaves(conditions: readonly Condition[]): readonly (readonly [field: string, text: string])[] {
+  return conditions.flatMap(({ type, status, reason, message, observedGeneration }) => {
+    const field = `${CONDITIONS}.${keyText(type)}`
+    const state = [status, reason].filter((one) => typeof one === 'string' && one !== '').join(' ')
+    return [
+      [field, singleLine(state, 300)] as const,
+      ...(typeof message === 'string' && message !== ''
+        ? [[`${field}.message`, singleLine(message, reason === BUG ? LONGEST_BUG : LONGEST_VALUE)] as const]
+        : []),
+      ...(observedGeneration === undefined
+        ? []
+        : [[`${field}.observedGeneration`, valueText(observedGeneration)] as const]),
+    ]
+  })
+}
+
+/** The reason of the condition of code that throws; its message has file and line at its end. */
+const BUG = 'Bug'
+const LONGEST_BUG = 2000
+const LONGEST_VALUE = 200
+
 function keyText(key: string): string {
   return /^[\w-]+$/.test(key) ? key : `"${singleLine(key)}"`
 }
 
 function valueText(value: unknown): string {
-  return singleLine(typeof value === 'string' ? value : writeJson(value), 200)
+  return singleLine(typeof value === 'string' ? value : writeJson(value), LONGEST_VALUE)
 }

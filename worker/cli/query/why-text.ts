@@ -8,14 +8,25 @@ import type { EventRecord, WriteRecord } from '../../../activities/journal/read/
 import { MOST_WRITES } from '../../../activities/journal/read/limits.ts'
 import type { JobRecord, ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
 import type { Cause } from './causes.ts'
-import { changesBetween, specGenerationText } from './versions.ts'
+import { changesBetween, requesterIn, specGenerationText } from './versions.ts'
 import { phasesText } from './draw-job-tree.ts'
 import { hasFailed, isOpen, type JobNode, phaseOf } from './job-tree.ts'
 import { clientText, type ForeignWrite } from '../live-objects.ts'
 import { isInLevelMode } from './explain-status.ts'
 import { deletionOrder } from './deletion-order.ts'
 import { type Interrupt, interruptSentence, isDeletionWaiting } from './edits-during-job.ts'
-import { deletionIn, errorLines, formatSpan, formatTime, errorText, nameOf, singleLine } from './format.ts'
+import {
+  colourOf,
+  deletionIn,
+  errorLines,
+  formatSpan,
+  formatTime,
+  errorText,
+  nameOf,
+  type Paint,
+  plainPaint,
+  singleLine,
+} from './format.ts'
 
 interface WhyInput {
   /** The cause of the object's own job first, the root cause last. */
@@ -34,6 +45,8 @@ interface WhyInput {
   readonly reasons: readonly string[]
   /** Sentences about pauses and queue positions of the objects in `path`. */
   readonly queueSentences: readonly string[]
+  /** For a first object in level mode that is not the last one in `path`: its own state, such as the next run. */
+  readonly subjectSummary?: string | undefined
   readonly now: Date
   /** W2 */
   readonly wide: boolean
@@ -74,20 +87,28 @@ export function explainJob(input: WhyInput): Explanation {
 
 // The answer and the chain.
 
-function currentSentences({ path, reasons, queueSentences }: WhyInput): readonly string[] {
+function currentSentences({ path, reasons, queueSentences, subjectSummary }: WhyInput): readonly string[] {
   const [subject] = path
   if (subject === undefined) return []
   const chain = path.slice(1).map((node, index) => {
     const waiting = path[index] ?? subject
     const verb = hasFailed(node) ? 'failed because of' : 'waits for'
-    return `${nameOf(waiting.object)} (${phaseOf(waiting)}) ${verb} ${nameOf(node.object)} (${phaseOf(node)}).`
+    return `${withPhase(waiting)} ${verb} ${withPhase(node)}.`
   })
   const sentences = [...queueSentences, ...reasons]
   const [first, ...rest] = sentences.length > 0 ? sentences : [settledSentence(path)]
   const isAboutSubject = path.length === 1 || queueSentences.length > 0
-  const state = deletionText(subject) ?? `is ${phaseOf(subject)}: `
-  const answer = isAboutSubject ? (first ?? '') : `${nameOf(subject.object)} ${state}${shortened(path, first ?? '')}`
+  const phase = phaseOf(subject)
+  const state = deletionText(subject) ?? (phase === '-' ? undefined : `is ${phase}: `)
+  const name = `${nameOf(subject.object)}${state === undefined ? ': ' : ` ${state}`}`
+  const own = subjectSummary === undefined ? '' : `${subjectSummary}; `
+  const answer = isAboutSubject ? (first ?? '') : `${name}${own}${shortened(path, first ?? '')}`
   return [answer, ...chain, ...rest]
+}
+
+function withPhase(node: JobNode): string {
+  const phase = phaseOf(node)
+  return phase === '-' ? nameOf(node.object) : `${nameOf(node.object)} (${phase})`
 }
 
 /** For a deletion that removes items. */
@@ -164,11 +185,18 @@ function ownedFieldsText({ trigger }: Cause, foreignWrite: ForeignWrite | undefi
     : `; it manages ${foreignWrite.fields.join(', ')}`
 }
 
-function writerOf({ trigger, run, write }: Cause, foreignWrite: ForeignWrite | undefined, { wide }: WhyInput): string {
+function writerOf(cause: Cause, foreignWrite: ForeignWrite | undefined, { wide }: WhyInput): string {
+  const { trigger, before } = cause
+  const requester = trigger && requesterIn(trigger, changesBetween(before?.projection, trigger.projection))
+  if (requester !== undefined) return `${requester},`
   if (foreignWrite !== undefined) return clientText(foreignWrite)
   if (trigger?.writer === null || trigger === undefined)
     return trigger?.source === 'relist' ? 'another client (the bridge saw it in a later list)' : 'another client'
-  const who = run === undefined ? `run ${trigger.writer}` : `the run of ${run.controller} ${run.namespace}/${run.name}`
+  return runText(cause, trigger.writer, wide)
+}
+
+function runText({ run, write }: Cause, writer: string, wide: boolean): string {
+  const who = run === undefined ? `run ${writer}` : `the run of ${run.controller} ${run.namespace}/${run.name}`
   return write === undefined || !wide ? who : `${who}, in pass ${write.pass}, step ${write.step},`
 }
 
@@ -254,13 +282,19 @@ function newestEventSentence(event: EventRecord, object: ObjectRecord): string {
   return `The newest event of ${nameOf(object)}: ${event.at.toISOString()} ${event.type} version ${event.version} by ${writer}; ${result}.`
 }
 
-/** W1 */
-export function explanationText({ answer, now, error, happened, next }: Explanation): string {
+/** W1. @param phases the phases to colour. */
+export function explanationText(
+  { answer, now, error, happened, next }: Explanation,
+  paint: Paint = plainPaint,
+  phases: ReadonlySet<string> = new Set(),
+): string {
   const section = (title: string, sentences: readonly string[]) =>
-    sentences.length === 0 ? [] : ['', title, ...sentences.map((sentence) => `  ${sentence}`)]
+    sentences.length === 0 ? [] : ['', paint('bold', title), ...sentences.map((sentence) => `  ${sentence}`)]
+  const coloured = (text: string) =>
+    text.replace(/(?<= is | \()\w+(?=[):.;]| and )/g, (word) => (phases.has(word) ? paint(colourOf(word), word) : word))
   return [
-    answer,
-    ...section('Because:', now),
+    coloured(answer),
+    ...section('Because:', now.map(coloured)),
     ...section('The error:', error),
     ...section('What happened:', happened),
     '',

@@ -10,7 +10,7 @@ import { readLive, type ForeignWrite } from '../live-objects.ts'
 import { withUserClient, type UserFlags } from '../user.ts'
 import { type PageFlags, runPage, UI_OPTION } from '../temporal-address.ts'
 import { editSentences, type Interrupt, interruptEventOf, interruptOf, isDeletionWaiting } from './edits-during-job.ts'
-import { resourceOfKind, steeringOf } from './explain-status.ts'
+import { isInLevelMode, resourceOfKind, steeringOf } from './explain-status.ts'
 import {
   awaitedSiblings,
   keyOf,
@@ -19,12 +19,13 @@ import {
   pathToRootCause,
   reasonsOf,
   type RootCauseContext,
+  summaryText,
 } from './root-cause.ts'
 import { pauseSentences, readQueuePositions, queueSentence, notStartedSentences } from './waiting.ts'
 import { actionName, type Cause, readCauses } from './causes.ts'
 import { findJob } from './find-object.ts'
 import { readForeignWrites } from './foreign-writes.ts'
-import { isOpen, isOver, type JobNode, readJobTree } from './job-tree.ts'
+import { isOpen, isOver, type JobNode, phaseOf, readJobTree } from './job-tree.ts'
 import { JOB_OPTION, objectCommand } from './object-command.ts'
 import type { JournalFlags, JournalSession } from './open-journal.ts'
 import { readLiveStatuses } from '../live-status.ts'
@@ -59,7 +60,7 @@ async function why(journal: JournalSession, words: readonly string[], flags: Why
   const wide = output !== 'text'
   const requests = requestSentences(path, { now, isOldJob: jobID !== undefined })
   const queue = [...requests.first, ...(await waitingSentences(journal, path, { job, run, now }))]
-  const { reasons, status } = await readReasons(journal, path, { flags, now, wide })
+  const { reasons, status, subjectSummary } = await readReasons(journal, path, { flags, now, wide })
   const sibling = await readSibling(journal, path, { flags, now, wide })
   const interrupt = await readInterrupt(journal, { object, job }, flags)
   const notRequested = path.length === 1 && queue.length === 0 ? notRequestedSentences(object, job) : []
@@ -74,6 +75,7 @@ async function why(journal: JournalSession, words: readonly string[], flags: Why
     now,
     wide,
     queueSentences: queue,
+    subjectSummary,
     interrupt,
     next: nextStep({
       path,
@@ -81,11 +83,13 @@ async function why(journal: JournalSession, words: readonly string[], flags: Why
       words,
       flags,
       isInterrupted: interrupt !== undefined,
+      hasEarlierJob: jobID === undefined && job !== undefined && (await journal.jobsOf(object.uid)).length > 1,
       awaitedSibling: sibling?.object,
     }),
     reasons: [...notRequested, ...reasons, ...(sibling?.reasons ?? []), ...requests.last],
   })
-  return output === 'json' ? `${writeJson(explanation, 2)}\n` : explanationText(explanation)
+  if (output === 'json') return `${writeJson(explanation, 2)}\n`
+  return explanationText(explanation, journal.paint, new Set(path.map(phaseOf)))
 }
 
 /** A run writes for all objects that it hosts; for a hosted object only the writes to this object count. */
@@ -124,13 +128,22 @@ async function readReasons(
   path: readonly JobNode[],
   { flags, now, wide }: { readonly flags: WhyFlags; readonly now: Date; readonly wide: boolean },
 ) {
+  const [subject] = path
   const cause = path.at(-1)
-  if (cause === undefined) return { reasons: [], status: undefined }
-  const { statuses, problems } = await readLiveStatuses([cause.object], flags)
+  if (subject === undefined || cause === undefined) return { reasons: [], status: undefined, subjectSummary: undefined }
+  // A cron has a next run while its Disruption runs.
+  const owner = subject === cause || !isInLevelMode(subject) ? [] : [subject.object]
+  const { statuses, problems } = await readLiveStatuses([cause.object, ...owner], flags)
   for (const problem of problems) process.stderr.write(`pawl: ${problem}\n`)
   const status = statuses.get(cause.object.uid)
   const context = { ...(await journalContext(journal, cause)), parentError: parentErrorIn(path), status, now, wide }
-  return { status, reasons: [...reasonsOf(cause, context), ...(await deletionEvents(cause.object, flags))] }
+  const ownSummary = owner.length === 0 ? undefined : statuses.get(subject.object.uid)?.summary
+  const subjectSummary = ownSummary === undefined ? undefined : summaryText(ownSummary, { now, wide })
+  return {
+    status,
+    subjectSummary,
+    reasons: [...reasonsOf(cause, context), ...(await deletionEvents(cause.object, flags))],
+  }
 }
 
 /** The first unfinished sibling that the root cause waits for, and the reasons of its own root cause. */

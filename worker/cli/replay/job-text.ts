@@ -136,5 +136,8 @@ function writeText({ verb, object, step, version, error, tookMs }: RowOfWrite, p
 function resultText({ calls, ended }: ReplayedPass): string {
   const settle = calls.find(({ name }) => name === 'settle' || name === 'settleLevel')
   if (settle !== undefined) return singleLine(settle.summary)
+  // In level mode a run ends without a settle; calls and writes show the status.
+  const end = calls.find(({ name }) => name === 'endLevel')
+  if (end !== undefined) return `${singleLine(end.summary)}; no further pass is due`
   return ended === undefined ? 'no change of the status' : 'no status to write'
 }

@@ -2,7 +2,8 @@
 
 import type { KubeObject } from '../../../activities/kube/client.ts'
 import { path, textAt, valueAt } from '../../../workflows/kit/index.ts'
-import { errorText, isBad, nameOf, phaseIn, singleLine } from '../query/format.ts'
+import { waitingDeletionText } from '../query/edits-during-job.ts'
+import { errorText, isBad, isBusy, nameOf, phaseIn, singleLine } from '../query/format.ts'
 import { suggestedCommand } from '../suggestion.ts'
 import { childrenFirst, type LiveNode } from './live-tree.ts'
 
@@ -36,6 +37,16 @@ export function blockersOf(node: LiveNode): readonly Blocker[] {
   const below = node.children.flatMap(blockersOf)
   const own = blockerOf(node)
   return node.children.length === 0 || isHeldByOthers(own.finalizers) || own.waits.length > 0 ? [...below, own] : below
+}
+
+/** The object whose running job the deletion waits for; undefined if the deletion has started. `pawl interrupt` ends the job. */
+export function runningJobBlocker(root: LiveNode, now: Date): Blocker | undefined {
+  const own = blockerOf(root)
+  const isRunning = isBusy(root.object) && !/delet/i.test(own.phase ?? '') && !isPaused(root)
+  // A deletion ends a job that has deployed nothing yet.
+  const isDeploying = root.children.some(({ object }) => isBusy(object))
+  if (own.since === null || !isRunning || !isDeploying || root.kind.steering.interrupt === undefined) return undefined
+  return { ...own, waits: [waitingDeletionText(own.object, own.since, now), ...own.waits], isStuck: true }
 }
 
 /** Whether a finalizer of another program blocks the deletion, now or as soon as the object is in deletion. */

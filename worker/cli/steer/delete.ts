@@ -9,7 +9,7 @@ import { groupKindText, isSameGroupKind } from '../../../workflows/kit/index.ts'
 import { suggestedCommand } from '../suggestion.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { isBad, phaseIn } from '../query/format.ts'
-import { type Blocker, blockerLines, blockersOf, HELD_UP, isNotable, remedies } from './blockers.ts'
+import { type Blocker, blockerLines, blockersOf, HELD_UP, isNotable, remedies, runningJobBlocker } from './blockers.ts'
 import { deletionOrderText } from './deletion-order.ts'
 import { deleteWithoutJobs } from './delete-without-jobs.ts'
 import { forceDeletion } from './force.ts'
@@ -72,12 +72,15 @@ function deletionResult(
   { forced, isNew }: { readonly forced: readonly string[]; readonly isNew: boolean },
 ): CommandResult {
   const { kind, namespace, name, object, user, reason } = target
-  const blockers = tree === undefined ? [] : blockersOf(tree)
+  const running = tree && runningJobBlocker(tree, new Date())
+  const known = tree === undefined ? [] : blockersOf(tree)
+  const blockers = running === undefined ? known : [running]
+  const lines =
+    running === undefined
+      ? tree && progressLines(target, tree, { blockers, isNew })
+      : [...running.waits, `next: ${suggestedCommand(`interrupt ${objectWords(target)}`)}`]
   return {
-    lines: [
-      ...forced,
-      ...(tree === undefined ? [`${titleOf(target)} is deleted`] : progressLines(target, tree, { blockers, isNew })),
-    ],
+    lines: [...forced, ...(lines ?? [`${titleOf(target)} is deleted`])],
     data: {
       kind: groupKindText(kind),
       namespace,

@@ -1,8 +1,11 @@
 // Explains the status of a Disruption to users: how many targets are injected, and why the others are not.
 
 import { fieldsOf, type StatusExplanation, textOf } from '../../kit/index.ts'
+import { durationMs } from '../go-duration.ts'
+import { timestampText } from '../timestamp.ts'
 import type { DisruptionSpec } from './kind.ts'
 import { ALL_TAKEN, noTargetsText } from './missing-targets.ts'
+import { timesOf } from './times.ts'
 import { UNCREATED } from './uncreated-pods.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -10,7 +13,7 @@ type Fields = Readonly<Record<string, unknown>>
 export function explainDisruption(disruption: object): StatusExplanation {
   const fields = fieldsOf(disruption)
   const phase = textOf(fieldsOf(fields['status'])['injectionStatus'])
-  const summary = summaryOf(fields)
+  const summary = endOf(fields) ?? summaryOf(fields)
   return { ...(phase !== '' && { phase }), ...(summary !== '' && { summary }) }
 }
 
@@ -27,6 +30,37 @@ function summaryOf(disruption: Fields): string {
   const counts = `${injected} of ${desired} targets injected`
   const why = missing?.reason ?? reason
   return why === '' ? counts : `${counts}: ${why}`
+}
+
+/** For a Disruption whose duration is over; undefined for others, for projections and in deletions. */
+function endOf({ metadata, spec, status: given }: Fields): string | undefined {
+  const { deletionTimestamp, creationTimestamp } = fieldsOf(metadata)
+  const status = fieldsOf(given)
+  const isOver = textOf(status['injectionStatus']).startsWith('Previously')
+  if (!isOver || deletionTimestamp !== undefined || typeof status['desiredTargetsCount'] !== 'number') return undefined
+  const used = fieldsOf(status['originalSpec'] ?? spec) as Partial<DisruptionSpec>
+  const isKnown = textOf(creationTimestamp) !== '' && durationMs(used.duration) !== undefined
+  const times = { spec: used, metadata: { creationTimestamp: textOf(creationTimestamp) } }
+  const since = isKnown ? ` since ${timestampText(timesOf(times, 0).end)}` : ''
+  return [
+    `the duration is over${since}`,
+    removedText(fieldsOf(status['targetInjections'])),
+    'the object stays until you delete it, or until controller.expiredDisruptionGCDelay of the chaos configuration has passed, if set',
+  ].join('; ')
+}
+
+/** A kind that was injected into a target has the time of the injection. */
+function removedText(targets: Fields): string {
+  const injected = Object.entries(targets).filter(([, kinds]) =>
+    Object.values(fieldsOf(kinds)).some((injection) => textOf(fieldsOf(injection)['since']) !== ''),
+  )
+  if (injected.length === 0) return 'no target was injected'
+  const left = injected.filter(([, kinds]) =>
+    Object.values(fieldsOf(kinds)).some((injection) => fieldsOf(injection)['injectionStatus'] !== 'NotInjected'),
+  )
+  const counts = `removed from ${injected.length - left.length} of ${injected.length} ${injected.length === 1 ? 'target' : 'targets'}`
+  const reason = failedPods(Object.fromEntries(left))
+  return reason === '' ? counts : `${counts}: ${reason}`
 }
 
 /** Why fewer targets than desired were chosen; undefined if enough were chosen, or the Disruption is over. */
@@ -60,7 +94,9 @@ function failedPods(targets: Fields): string {
       const reason = textOf(message).replace(/^not injected: /, '')
       if (reason.startsWith(UNCREATED))
         return [`no chaos pod for ${kind} into ${target}: ${reason.slice(UNCREATED.length)}`]
-      return [`chaos pod ${textOf(injectorPodName)} has not injected ${kind} into ${target}: ${reason}`]
+      const pod = `chaos pod ${textOf(injectorPodName)}`
+      if (injectionStatus === 'IsStuckOnRemoval') return [`${pod} could not remove ${kind} from ${target}: ${reason}`]
+      return [`${pod} has not injected ${kind} into ${target}: ${reason}`]
     }),
   )
   return `${failed[0] ?? ''}${failed.length > 1 ? ` (and ${failed.length - 1} more)` : ''}`

@@ -24,7 +24,12 @@ const MAX_PARALLEL = 8
 /** A cluster that does not answer within this time is reported. */
 const MAX_CALL_MS = 20_000
 
-export function previewOf(deps: LandscaperDeps, deployers: readonly Deployer[]): Preview {
+/** @param others the parts of the preview that do not belong to items. */
+export function previewOf(
+  deps: LandscaperDeps,
+  deployers: readonly Deployer[],
+  others: Pick<Preview, 'importersOf' | 'internal'>,
+): Preview {
   return {
     incidental: [
       `metadata.annotations.${RECONCILE_TIME_ANNOTATION}`,
@@ -34,7 +39,9 @@ export function previewOf(deps: LandscaperDeps, deployers: readonly Deployer[]):
       `metadata.labels.${JOB_ID_LABEL}`,
       'status',
     ],
+    internalOfChildren: { Execution: ['spec'], DataObject: ['data'], Target: ['spec'], Secret: ['data', 'type'] },
     concealed: { Secret: ['data', 'stringData'], DataObject: ['data'], Target: ['spec.config'] },
+    ...others,
     foreseeItems: async (namespace, names) =>
       await inParallel(names, MAX_PARALLEL, async (name) => await previewItem(deps, deployers, { namespace, name })),
   }
@@ -54,7 +61,7 @@ async function previewItem(
   if (item === undefined) return { name, unknown: 'it does not exist', writes: [] }
   const deployer = deployers.find(({ type }) => type === item.spec.type)
   if (deployer === undefined)
-    return { name, unknown: `another deployer handles items of type "${item.spec.type}"`, writes: [] }
+    return { name, unhandled: { type: item.spec.type, handled: deployers.map(({ type }) => type).sort() }, writes: [] }
   const targets: DryRun[] = []
   try {
     const problem = await problemOf(deps, deployer, { item, targets })

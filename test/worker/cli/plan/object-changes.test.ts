@@ -11,6 +11,7 @@ const secret = { kind: 'Secret', metadata: { name: 's' }, data: { password: Buff
 const showing = {
   incidental: ['status', 'metadata.labels.example.org/job'],
   concealed: { Vault: ['spec.key'] },
+  internal: ['metadata.annotations.example.org/hash'],
   secrets: secretTexts([secret], parse),
 }
 const object = (spec: unknown, metadata: object = {}, kind = 'Thing') => ({
@@ -28,6 +29,23 @@ describe('the changes of an object', () => {
       { field: 'spec.list[1]', before: undefined, after: '"b"' },
     ])
     expect(changesOf({ before, after: { ...before, status: { phase: 'Failed' } } }, showing)).toEqual([])
+  })
+
+  it('show the part in which long values differ, and mark fields of Pawl', () => {
+    const long = (middle: string) => `${'a'.repeat(300)}${middle}${'z'.repeat(300)}`
+    const annotated = (hash: string) => ({ annotations: { 'example.org/hash': hash } })
+    const before = object({ text: long('old') }, annotated('1'))
+    const after = object({ text: long('newer') }, annotated('2'))
+    const cut = (middle: string) => `...${'a'.repeat(40)}${middle}${'z'.repeat(40)}...`
+    expect(changesOf({ before, after }, showing)).toEqual([
+      { field: 'spec.text', before: cut('old'), after: cut('newer') },
+      { field: 'metadata.annotations.example.org/hash', before: '"1"', after: '"2"', internal: true },
+    ])
+    expect(changesOf({ before: undefined, after }, showing)).toContainEqual({
+      field: 'spec.text',
+      before: undefined,
+      after: `"${'a'.repeat(199)}...`,
+    })
   })
 
   it('have the changed lines of a long text, decoded, with one line of context', () => {

@@ -28,6 +28,10 @@ const NOTHING = {
   secrets: [],
   incidental: [],
   concealed: {},
+  internal: [],
+  internalOfChildren: {},
+  importers: [],
+  unknownImporters: new Map(),
   unvalidated: [],
 }
 
@@ -54,11 +58,7 @@ describe('a plan', () => {
         '  2 = web mock fails: no such image',
         '',
         '+ Item n/shop-db',
-        '    + apiVersion: "example.org/v1"',
-        '    + kind: "Item"',
         '    + spec.size: 1',
-        '    + metadata.name: "shop-db"',
-        '    + metadata.namespace: "n"',
         '',
       ].join('\n'),
     )
@@ -83,6 +83,111 @@ describe('a plan', () => {
         '',
       ].join('\n'),
     )
+  })
+
+  it('shows objects on Targets first, and bookkeeping only in the wide output', () => {
+    const applied = [{ at: 'shop.yaml', object: object('shop', {}, {}, 'Root'), namespace: 'n' }]
+    const root = { before: object('shop', { size: 1 }, {}, 'Root'), after: object('shop', { size: 2 }, {}, 'Root') }
+    const copy = { before: object('copy', { hash: 1 }, {}, 'Copy'), after: object('copy', { hash: 2 }, {}, 'Copy') }
+    const child = { before: undefined, after: object('shop-db', { size: 2 }) }
+    const pod = (size: number) => object('db', { size }, { annotations: { 'example.org/hash': String(size) } }, 'Pod')
+    const onTarget = [{ before: pod(1), after: pod(2) }]
+    const plan = createPlan(
+      {
+        ...NOTHING,
+        applied,
+        writes: [root, child, copy],
+        works: [{ name: 'shop-db', namespace: 'n', target: 'here', writes: onTarget }],
+        jobs: [{ subject, end: 'succeeds', items: [item('db', 1)], jobs: [] }],
+        internal: ['metadata.annotations.example.org/hash'],
+        internalOfChildren: { Copy: ['spec'] },
+      },
+      [],
+      new Map(),
+    )
+    const options = { paint: plainPaint, hasJournal: true, files: ['-'] }
+    expect(planText(plan, options)).toBe(
+      [
+        'Changes: 1 new, 3 changed (0 unchanged)',
+        '',
+        'Root n/shop',
+        '  1 + db mock',
+        '',
+        '~ Pod n/db on target here, by shop-db',
+        '    - spec.size: 1',
+        '    + spec.size: 2',
+        '~ Root n/shop',
+        '    - spec.size: 1',
+        '    + spec.size: 2',
+        "and 2 objects of Pawl's own; -o wide shows them",
+        '',
+      ].join('\n'),
+    )
+    const wide = planText(plan, { ...options, isWide: true })
+    for (const line of ['+ Item n/shop-db', '~ Copy n/copy', '    + metadata.annotations.example.org/hash: "2"'])
+      expect(wide.split('\n')).toContain(line)
+  })
+
+  it('names the objects outside of the files that import a changed object, and the command that starts their jobs', () => {
+    const settings = (size: number) => object('settings', { size }, {}, 'Settings')
+    const applied = ['settings', 'same', 'api'].map((name) => ({
+      at: 'a.yaml',
+      object: name === 'api' ? object('api', {}, {}, 'Root') : object(name, {}, {}, 'Settings'),
+      namespace: 'n',
+    }))
+    const importer = (name: string, namespace: string, of = 'settings') => ({
+      ...{ kind: 'Root', shortName: 'rt', namespace, name },
+      imports: [`Settings ${of}`],
+    })
+    const importers = [
+      importer('web', 'n'),
+      importer('api', 'n'),
+      importer('web', 'other'),
+      importer('old', 'n', 'same'),
+    ]
+    const same = object('same', {}, {}, 'Settings')
+    const writes = [
+      { before: settings(1), after: settings(2) },
+      { before: same, after: same },
+    ]
+    const unknownImporters = new Map([['m', 'forbidden']])
+    const plan = createPlan({ ...NOTHING, applied, writes, importers, unknownImporters }, [], new Map())
+    expect(planText(plan, { paint: plainPaint, hasJournal: true, files: ['a.yaml'] })).toBe(
+      [
+        'Changes: 1 changed (1 unchanged)',
+        '',
+        '~ Settings n/settings',
+        '    - spec.size: 1',
+        '    + spec.size: 2',
+        '    imported by Root n/web; add its manifest to see its changes',
+        '',
+        'Pawl cannot list the Installations in namespace m that import these objects: forbidden',
+        'next: kubectl apply --server-side --force-conflicts -f a.yaml, then pawl reconcile rt/web -n n',
+        '',
+      ].join('\n'),
+    )
+  })
+
+  it('warns of a type that the user probably misspelt, and lists the types of Pawl', () => {
+    const unhandled = (type: string) => ({ type, handled: ['example.org/manifest', 'example.org/mock'] })
+    const work = (name: string, type: string) => ({ name, namespace: 'n', unhandled: unhandled(type), writes: [] })
+    const works = [work('shop-db', 'example.org/mokc'), work('shop-web', 'example.com/theirs')]
+    const jobs = [{ subject, end: 'succeeds' as const, items: [item('db', 1), item('web', 1)], jobs: [] }]
+    const types = 'Pawl handles the types example.org/manifest, example.org/mock; another type needs its own deployer'
+    const text = (plan: ReturnType<typeof createPlan>) =>
+      planText(plan, { paint: plainPaint, hasJournal: true, files: ['-'] })
+    const misspelt = `spec.type: Pawl has no deployer for type "example.org/mokc"; did you mean "example.org/mock"? ${types}`
+    expect(text(createPlan({ ...NOTHING, works, jobs }, [], new Map()))).toBe(
+      [
+        'Warnings: 1. No changes (0 unchanged)',
+        '',
+        'Root n/shop',
+        `  1 = db mock warning: ${misspelt}`,
+        `  1 = web mock (spec.type: Pawl has no deployer for type "example.com/theirs"; ${types})`,
+        '',
+      ].join('\n'),
+    )
+    expect(text(createPlan({ ...NOTHING, works }, [], new Map()))).toContain(`! shop-db: warning: ${misspelt}`)
   })
 
   it('shows the state of an item although an object of another kind has the same name', () => {

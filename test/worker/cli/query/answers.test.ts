@@ -9,7 +9,7 @@ import {
   reasonsOf,
 } from '../../../../worker/cli/query/root-cause.ts'
 import { triggerOf } from '../../../../worker/cli/query/causes.ts'
-import { changedLines, drawJobTree } from '../../../../worker/cli/query/draw-job-tree.ts'
+import { changedLines, drawJobTree, phasesText } from '../../../../worker/cli/query/draw-job-tree.ts'
 import { getTable } from '../../../../worker/cli/query/get.ts'
 import { waitText } from '../../../../worker/cli/query/listed-object.ts'
 import { stateAtEnd, endedWell, isOver } from '../../../../worker/cli/query/job-tree.ts'
@@ -54,6 +54,14 @@ describe('the tree of a job', () => {
       expect.stringMatching(/^└─ DeployItem ns\/db \| Failed \| 2.0s \| ·{10}█{10} \| no such image$/),
       '',
     ])
+  })
+
+  it('shows the time before the first stored phase', () => {
+    const phases = [
+      { phase: 'Progressing', at: after(8400).toISOString() },
+      { phase: 'Succeeded', at: after(9800).toISOString() },
+    ]
+    expect(phasesText(job('x', { ...end(9800, 'Succeeded'), phases }), BEGIN)).toBe('starting 8.4s, Progressing 1.4s')
   })
 
   it('is printed as changed lines without a terminal', () => {
@@ -111,6 +119,14 @@ describe('the root cause', () => {
     const path = pathToRootCause(tree)
     expect(path.map((one) => one.object.name)).toEqual(['shop', 'db'])
     expect(reasonsOf(failed, quiet)).toEqual(['DeployItem ns/db is Failed: no such image.'])
+  })
+
+  it('has the time of an error that the user may have fixed since', () => {
+    const lastError = { reason: 'ImportNotFound', message: 'DataObject "ns/size" does not exist; create it' }
+    const billing = node(object('Installation', 'billing'), { job: job('billing', { ...end(0, 'Failed'), lastError }) })
+    expect(reasonsOf(billing, quiet)).toEqual([
+      `Installation ns/billing is Failed: ImportNotFound: DataObject "ns/size" does not exist; create it (error of the job that ended at ${CLOCK}).`,
+    ])
   })
 
   it('has the error of the nearest ancestor if the journal has no error of the object', () => {
@@ -256,6 +272,11 @@ describe('an item that no deployer has picked up', () => {
     node(object('DeployItem', 'db', { spec: { type }, status: { jobID: 'j1', ...more } }))
 
   it('has a misspelt type', () => {
+    const input = { status: undefined, words: ['inst/shop'], flags: { cluster: 'local' } }
+    const shop = node(object('Installation', 'shop'), { job: job('shop') })
+    expect(nextStep({ ...input, path: [shop, item('landscaper.gardener.cloud/moc')] })).toMatch(
+      /; or pawl interrupt inst\/shop, then give the item a new name and type .*, apply the change, and pawl reconcile inst\/shop$/,
+    )
     expect(reasonsOf(item('landscaper.gardener.cloud/moc'), quiet)).toEqual([
       'DeployItem ns/db: spec.type: no deployer has picked up type "landscaper.gardener.cloud/moc"; did you mean "landscaper.gardener.cloud/mock"?',
       expect.stringMatching(
@@ -307,6 +328,23 @@ describe('an item whose objects are not ready', () => {
     })
   })
 
+  it('has the next run of the cron that created it', () => {
+    const game = node(
+      { ...object('Disruption', 'game', { status: { injectionStatus: 'Injected' } }), group: 'chaos.datadoghq.com' },
+      { job: job('game', { jobID: '' }) },
+    )
+    const cron = node(
+      { ...object('DisruptionCron', 'hot'), group: 'chaos.datadoghq.com' },
+      { job: job('hot', { jobID: '' }), children: [game] },
+    )
+    const reasons = reasonsOf(game, { ...quiet, status: { summary: '2 of 2 targets injected', pods: [] } })
+    const path = pathToRootCause(cron)
+    expect(explainJob({ ...nothing, path, reasons, subjectSummary: 'next run at 10:00', next: '' })).toMatchObject({
+      answer: 'DisruptionCron ns/hot: next run at 10:00; Disruption ns/game: 2 of 2 targets injected.',
+      now: ['DisruptionCron ns/hot waits for Disruption ns/game (Injected).'],
+    })
+  })
+
   it('is explained in the tree and in lists', () => {
     const found = 'Deployment apps/web: 0 of 2 replicas available (2 pods: no node matches disk=ssd)'
     const statuses = new Map([[item.object.uid, status]])
@@ -318,8 +356,8 @@ describe('an item whose objects are not ready', () => {
   })
 
   it.each([
-    [false, 'next: kubectl describe pod web-1 -n apps'],
-    [true, 'next: kubectl logs web-1 --previous -n apps'],
+    [false, 'kubectl describe pod web-1 -n apps'],
+    [true, 'kubectl logs web-1 --previous -n apps'],
   ])('has a command for its pod, crashed: %s', (hasCrashed, command) => {
     const pods = [{ ...pod, hasCrashed }]
     expect(
@@ -329,7 +367,9 @@ describe('an item whose objects are not ready', () => {
         words: ['inst', 'shop'],
         flags: { cluster: 'local' },
       }),
-    ).toBe(command)
+    ).toBe(
+      `next: ${command}; if the spec is wrong: pawl interrupt inst/shop, then apply the corrected spec and pawl reconcile inst/shop`,
+    )
   })
 })
 

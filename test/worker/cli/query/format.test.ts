@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { changesBetween } from '../../../../worker/cli/query/versions.ts'
+import { changesBetween, requesterIn } from '../../../../worker/cli/query/versions.ts'
 import { hasLabels, labelsOf } from '../../../../worker/cli/query/get.ts'
 import { timeOf } from '../../../../worker/cli/query/history.ts'
 import { namespaceIn } from '../../../../worker/cli/kubeconfig.ts'
@@ -70,6 +70,37 @@ describe('changes between versions', () => {
     ])
     expect(changesBetween(undefined, before)).toContain('status.jobID: 1')
     expect(changesBetween(before, before)).toEqual([])
+  })
+
+  it('show each condition with status, reason and message, and the whole message of a bug', () => {
+    const ready = (status: string, reason: string, message = '', lastTransitionTime = 'then') => ({
+      status: { conditions: [{ type: 'Ready', status, reason, message, lastTransitionTime }] },
+    })
+    const bug = `${'x'.repeat(500)} (site/apply.ts:14:49)`
+    const rolling = ready('False', 'RollingOut', '1 of 2')
+    expect(changesBetween(rolling, ready('True', 'RolledOut', '1 of 2', 'now'))).toEqual([
+      'status.conditions.Ready: False RollingOut -> True RolledOut',
+    ])
+    expect(changesBetween(rolling, ready('False', 'RollingOut', '2 of 2'))).toEqual([
+      'status.conditions.Ready.message: 1 of 2 -> 2 of 2',
+    ])
+    expect(changesBetween(ready('True', 'RolledOut'), ready('False', 'Bug', bug))).toEqual([
+      'status.conditions.Ready: True RolledOut -> False Bug',
+      `status.conditions.Ready.message: ${bug}`,
+    ])
+    expect(changesBetween({ status: { conditions: [] } }, rolling)[0]).toBe('status.conditions: [] -> (gone)')
+  })
+})
+
+describe('the writer of a version', () => {
+  const change = (value: string) => `metadata.annotations."landscaper.gardener.cloud/reconcile-reason": ${value}`
+  it.each([
+    ['by system:admin: new certificate', null, 'pawl, for system:admin (not verified)'],
+    ['by ann: a -> by bob', null, 'pawl, for bob (not verified)'],
+    ['by bob', 'run/x', undefined],
+    ['retry', null, undefined],
+  ])('with the reconcile reason %j and the run %s is %s', (value, writer, client) => {
+    expect(requesterIn({ writer }, ['metadata.generation: 2', change(value)])).toBe(client)
   })
 })
 

@@ -5,8 +5,9 @@ import { drawJobTree } from '../../../../worker/cli/query/draw-job-tree.ts'
 import { plainPaint } from '../../../../worker/cli/query/format.ts'
 import { getTable } from '../../../../worker/cli/query/get.ts'
 import { phaseOf } from '../../../../worker/cli/query/job-tree.ts'
-import { causeIn, phaseOfRow, waitText } from '../../../../worker/cli/query/listed-object.ts'
-import { nextStep } from '../../../../worker/cli/query/next-step.ts'
+import { causeIn, phaseOfRow, waitText, withAwaitedRows } from '../../../../worker/cli/query/listed-object.ts'
+import { levelRunText } from '../../../../worker/cli/query/level-run.ts'
+import { nextReplay, nextStep } from '../../../../worker/cli/query/next-step.ts'
 import { reasonsOf } from '../../../../worker/cli/query/root-cause.ts'
 import { explainJob } from '../../../../worker/cli/query/why-text.ts'
 import { BEGIN, job, node, object } from './build-node.ts'
@@ -70,10 +71,12 @@ describe("an object of a user's controller in level mode", () => {
     expect(waitText(row(of))).toBe(waits)
   })
 
-  it('has no column PHASE if the journal has no condition of any object', () => {
+  it('has no column PHASE if the journal has no condition of any object, otherwise an empty cell', () => {
     const form = { now: BEGIN, paint: plainPaint, wide: false, withNamespace: false, withKind: false, lineWidth: 200 }
     expect(getTable([row(website([]))], form)).toBe('NAME   DURATION   WAITING-FOR\nweb    0ms\n')
-    expect(getTable([row(website([])), row(ready)], form)).toContain('NAME   PHASE   DURATION   WAITING-FOR\n')
+    expect(getTable([row(website([])), row(ready)], form)).toBe(
+      'NAME   PHASE   DURATION   WAITING-FOR\nweb            0ms\nweb    Ready   0ms\n',
+    )
   })
 
   it('without a fault is explained by its last pass', () => {
@@ -98,6 +101,84 @@ describe("an object of a user's controller in level mode", () => {
     const flags = { cluster: 'local', dataDir: '/tmp/d' }
     expect(nextStep({ path: [broken], status: undefined, words: ['website/web'], flags })).toBe(
       'next: fix the code and restart the worker; see the pass with pawl replay website/web -n ns --data-dir /tmp/d --controllers FILE',
+    )
+  })
+})
+
+describe('a list with installations that wait for each other', () => {
+  const of = (name: string, more: object = {}) => ({
+    object: object('Installation', name, { status: { phase: 'Progressing', jobID: 'j1' } }),
+    job: undefined,
+    awaited: [],
+    unfinished: [],
+    ...more,
+  })
+  const stuck = object('DeployItem', 'base-db', { spec: { type: 'x/y' }, status: { phase: 'Init', jobID: 'j1' } })
+  const base = of('base', { reason: stuck, unfinished: [stuck] })
+  const middle = of('b-middle', { awaited: [{ ...base.object, since: BEGIN }] })
+  const taker = of('a-taker', { awaited: [{ ...middle.object, since: BEGIN }] })
+
+  it('shows the reason of the lowest object, and names the object that has the reason first', () => {
+    const rows = withAwaitedRows([taker, middle, base])
+    const [first, second, last] = rows.map(waitText)
+    expect(last).toMatch(/^DeployItem ns\/base-db: spec\.type: no deployer has picked up type "x\/y"; /)
+    expect([first, second]).toEqual([last, last])
+    expect(causeIn(rows)?.object.name).toBe('base')
+  })
+
+  it('may have a cycle', () => {
+    const ring = of('b-middle', { awaited: [{ ...taker.object, since: BEGIN }] })
+    expect(withAwaitedRows([taker, ring]).map(waitText)).toEqual([
+      'Installation ns/b-middle: Installation ns/a-taker',
+      'Installation ns/a-taker: Installation ns/b-middle',
+    ])
+  })
+})
+
+describe('the trace of a run in level mode', () => {
+  const options = { now: BEGIN, paint: plainPaint, replay: 'pawl replay website/web --controllers FILE' }
+  const at = (ms: number) => new Date(BEGIN.getTime() + ms)
+  const write = (ms: number, more: object = {}) => ({
+    ...{ pass: 1, step: 'rollOut', object: 'Deployment.apps/ns/web', verb: 'apply', version: 7, error: null },
+    ...{ at: at(ms), answeredAt: at(ms) },
+    ...more,
+  })
+  const linesOf = (...writes: readonly ReturnType<typeof write>[]) =>
+    levelRunText(writes, BEGIN, options)
+      .replaceAll(/^\d\d:\d\d:\d\d {2}/gm, '')
+      .split('\n')
+
+  it('has the writes of its passes, without those of earlier runs, and the command that shows the passes', () => {
+    const failed = { pass: 2, version: null, error: { reason: 'Forbidden', message: 'no' } }
+    expect(linesOf(write(-1), write(0), write(5, failed))).toEqual([
+      'pass 1  apply Deployment.apps/ns/web (rollOut) -> version 7',
+      'pass 2  apply Deployment.apps/ns/web (rollOut) -> Forbidden: no',
+      'a run in level mode; its passes: pawl replay website/web --controllers FILE',
+      '',
+    ])
+    expect(linesOf()[0]).toBe(
+      'a run in level mode, without a write; its passes: pawl replay website/web --controllers FILE',
+    )
+  })
+
+  it('has the newest 20 writes and the number of the others', () => {
+    const lines = linesOf(...Array.from({ length: 22 }, (_, index) => write(index)))
+    expect([lines.length, lines[0]]).toEqual([23, '2 earlier writes not shown'])
+  })
+})
+
+describe('the next command for a replay', () => {
+  const flags = { cluster: 'local', namespace: 'ns' }
+
+  it('has the modules of controllers only for kinds that Pawl does not have', () => {
+    expect(nextReplay(ready.object, ['website/web'], flags)).toBe('pawl replay website/web -n ns --controllers FILE')
+    expect(nextReplay(object('Installation', 'shop', {}), ['inst', 'shop'], flags)).toBe('pawl replay inst/shop -n ns')
+  })
+
+  it('repeats the modules and the keys that the user gave', () => {
+    const given = { ...flags, controllers: 'site/controllers.ts', payloadKey: 'key' }
+    expect(nextReplay(undefined, ['website/web'], given)).toBe(
+      'pawl replay website/web -n ns --controllers site/controllers.ts --payload-key key',
     )
   })
 })

@@ -10,6 +10,8 @@ import {
   howEnded,
 } from '../../../../worker/cli/replay/history-events.ts'
 import { jobRows } from '../../../../worker/cli/replay/job-rows.ts'
+import { plainPaint } from '../../../../worker/cli/query/format.ts'
+import { passText } from '../../../../worker/cli/replay/job-text.ts'
 import { passesOf, objectsIn } from '../../../../worker/cli/replay/passes.ts'
 import { replayError } from '../../../../worker/cli/replay/record.ts'
 import { replayFailure } from '../../../../worker/cli/replay/show-job.ts'
@@ -92,6 +94,21 @@ describe('the passes of a run', () => {
 
   it('show the end of the run in the last pass', () => {
     expect(passes.map(({ ended }) => ended)).toEqual([undefined, undefined, undefined, 'Done'])
+  })
+})
+
+describe('the text of a pass', () => {
+  it('has the end of a run in level mode as its result, because such a run ends without a settle', () => {
+    const entries: readonly ReplayEntry[] = [
+      { atMs: 0, told: 'pass', pass: 1, isOutside: false },
+      { atMs: 1, told: 'call', call: 1, name: 'endLevel', summary: 'end: Converged', isLocal: true, input: {} },
+      { atMs: 2, told: 'answer', call: 1 },
+      { atMs: 3, told: 'ended', result: 'Converged' },
+    ]
+    const [pass] = passesOf(entries, { rows: undefined, runIDsDuring: () => [], times: EXACT })
+    if (pass === undefined) throw new Error('no pass')
+    const text = passText(pass, 1, { paint: plainPaint, isWide: false, now: new Date(0) })
+    expect(text).toContain('result    end: Converged; no further pass is due\n')
   })
 })
 

@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../../../activities/kube/client.ts'
 import { kubeconfigText } from '../../../../worker/cli/kubeconfig.ts'
-import { blockerLines, blockersOf, isNotable, remedies } from '../../../../worker/cli/steer/blockers.ts'
+import {
+  blockerLines,
+  blockersOf,
+  isNotable,
+  remedies,
+  runningJobBlocker,
+} from '../../../../worker/cli/steer/blockers.ts'
 import { deletionOrderText } from '../../../../worker/cli/steer/deletion-order.ts'
 import { treeOf, childrenFirst } from '../../../../worker/cli/steer/live-tree.ts'
 import { reasonIn, steeredKinds, findSteeredKind } from '../../../../worker/cli/steer/open-object.ts'
@@ -130,6 +136,28 @@ describe('a blocked deletion', () => {
     const waiting = treeOf({ ...root, object: object('shop', undefined, deleting, { conditions }) }, all.slice(0, 1))
     expect(blockersOf(waiting).flatMap(blockerLines)).toContain('  waits for Installation b')
     expect(blockersOf(waiting).flatMap(blockerLines)[0]).toContain('Execution ns/shop')
+  })
+
+  it('waits for a running job that deploys', () => {
+    const metadata = { deletionTimestamp: SINCE }
+    const busy = { phase: 'Progressing', jobID: 'j2', jobIDFinished: 'j1' }
+    const below = (status: object) => [
+      { kind: kindOf('Execution'), object: object('shop', 'Installation/shop', {}, status) },
+    ]
+    const blocker = (status: object, execution: object) =>
+      runningJobBlocker(
+        treeOf({ ...root, object: object('shop', undefined, metadata, status) }, below(execution)),
+        new Date(SINCE),
+      )
+    expect(blocker(busy, busy)).toMatchObject({
+      waits: [
+        expect.stringMatching(/^Installation ns\/shop: .* waits for the running job; pawl interrupt ends the job$/),
+      ],
+      isStuck: true,
+    })
+    expect(blocker(busy, { phase: 'Succeeded', jobID: 'j1', jobIDFinished: 'j1' })).toBeUndefined()
+    expect(blocker({ ...busy, phase: 'Deleting' }, busy)).toBeUndefined()
+    expect(blocker({ ...busy, paused: { by: 'alice' } }, busy)).toBeUndefined()
   })
 
   it('shows remedies if only a user can continue it', () => {

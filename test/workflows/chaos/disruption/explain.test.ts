@@ -27,7 +27,18 @@ describe('the explanation of a Disruption', () => {
     expect(explainDisruption({ status: of })).toEqual(explanation)
   })
 
-  const metadata = { name: 'slow', namespace: 'shop' }
+  const metadata = { name: 'slow', namespace: 'shop', creationTimestamp: '2026-01-02T03:00:00Z' }
+  const STAYS =
+    'the object stays until you delete it, or until controller.expiredDisruptionGCDelay of the chaos configuration has passed, if set'
+  const NOT_INJECTED = { injectionStatus: 'NotInjected', since: '2026-01-02T03:00:05Z', simulated: true }
+  const over = (targets: Readonly<Record<string, object>>) => ({
+    ...chosen(2, 0),
+    injectionStatus: 'PreviouslyInjected',
+    message: 'simulated: 2 of 2 targets have no process, so nothing is disturbed there',
+    targetInjections: Object.fromEntries(
+      Object.entries(targets).map(([name, one]) => [name, { 'network-disruption': one }]),
+    ),
+  })
   const spec = { selector: { app: 'y' }, count: 2 }
   const chosen = (selectedTargetsCount: number, ignoredTargetsCount: number) => ({
     ...status,
@@ -79,10 +90,25 @@ describe('the explanation of a Disruption', () => {
       '0 of 2 targets injected: no chaos pod for disk-failure into web-0: container other does not exist',
     ],
     [
-      'that is over has no reason',
+      'that is over and was never injected',
       { ...chosen(0, 0), injectionStatus: 'PreviouslyNotInjected' },
       spec,
-      '0 of 2 targets injected',
+      `the duration is over; no target was injected; ${STAYS}`,
+    ],
+    [
+      'that is over and removed',
+      over({ 'web-0': NOT_INJECTED, 'web-1': NOT_INJECTED }),
+      { ...spec, duration: '5m' },
+      `the duration is over since 2026-01-02T03:05:00Z; removed from 2 of 2 targets; ${STAYS}`,
+    ],
+    [
+      'that is over and still in a target',
+      over({
+        'web-0': NOT_INJECTED,
+        'web-1': { ...failed, injectionStatus: 'IsStuckOnRemoval', message: 'no tc', since: '2026-01-02T03:00:05Z' },
+      }),
+      { ...spec, duration: '5m' },
+      `the duration is over since 2026-01-02T03:05:00Z; removed from 1 of 2 targets: chaos pod chaos-1 could not remove network-disruption from web-1: no tc; ${STAYS}`,
     ],
   ])('%s', (_what, of, used, summary) => {
     expect(explainDisruption({ metadata, spec: used, status: of }).summary).toBe(summary)

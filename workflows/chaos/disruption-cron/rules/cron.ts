@@ -77,7 +77,13 @@ function pauseProblems(
   const pauseMs = following - end
   if (pauseMs >= minimumCronFrequencyMs) return []
   const found = `${goDurationOfMs(pauseMs)} between the end of a Disruption and the next one`
-  return [{ field: 'spec.schedule', found, expected: `at least ${goDurationOfMs(minimumCronFrequencyMs)}` }]
+  return [
+    {
+      field: 'spec.schedule',
+      found,
+      expected: `at least ${goDurationOfMs(minimumCronFrequencyMs)}, because of controller.minimumCronFrequency`,
+    },
+  ]
 }
 
 /** The name of the mutation that needs the configuration. */

@@ -1,11 +1,11 @@
 // Admission rules that depend on the operators' configuration, the time, the user, or the previous object. Pure: the
 // caller passes all of them. The create checks are in the order of spec/chaos.md 2.10. Emergency stop: docs/guides/run-a-disruption.md.
 
-import type { Problem } from '../../../kit/index.ts'
+import { type Problem, problemText } from '../../../kit/index.ts'
 import { ENVIRONMENT_ANNOTATION, INJECTOR_KINDS, FINALIZER, EMERGENCY_STOP_ANNOTATION } from '../../contract.ts'
 import { durationMs, goDurationOfMs } from '../../go-duration.ts'
 import { fieldsOf, has, type JsonFields, hasValue, formatValue, textOf, listOf } from '../../json-fields.ts'
-import { forbiddenNodeProblems } from './safety-nets.ts'
+import { forbiddenNodeProblems, shapeProblems } from './safety-nets.ts'
 import { isLabelValue } from './targeting.ts'
 import { pastTriggerProblems } from './timing.ts'
 import { changedFields } from '../spec-hash.ts'
@@ -50,6 +50,16 @@ export function policyProblems(policy: AdmissionPolicy, { object, groups, nowMs 
     ...userGroupProblems(controller.safeMode.permittedUserGroups, groups),
     ...nameProblems(fieldsOf(metadata)),
     ...environmentProblems(controller.safeMode.environment, fieldsOf(metadata)),
+    ...specPolicyProblems({ controller, handler }, spec, nowMs),
+  ]
+}
+
+function specPolicyProblems(
+  { controller, handler }: AdmissionPolicy,
+  spec: JsonFields,
+  nowMs: number,
+): readonly Problem[] {
+  return [
     ...(spec['onInit'] === true && !handler.enabled
       ? [{ field: 'spec.onInit', found: 'true', expected: 'false, because handler.enabled is false' }]
       : []),
@@ -58,6 +68,25 @@ export function policyProblems(policy: AdmissionPolicy, { object, groups, nowMs 
     ...disabledProblems(spec, controller.disabledDisruptions),
     ...forbiddenNodeProblems(spec, controller.safeMode),
   ]
+}
+
+/**
+ * Warnings for a cron or rollout: the webhook will reject each Disruption of its template. They are no errors, because
+ * spec/chaos.md 2.12 "Validation" has no safety nets, and operators may change the configuration.
+ */
+export function templateWarnings(
+  policy: AdmissionPolicy,
+  { object, nowMs }: Pick<PolicyRequest, 'object' | 'nowMs'>,
+): readonly string[] {
+  const template = fieldsOf(fieldsOf(fieldsOf(object)['spec'])['disruptionTemplate'])
+  const problems = [
+    ...specPolicyProblems(policy, template, nowMs),
+    ...shapeProblems(template, policy.controller.safeMode),
+  ]
+  return problems.map(({ field, ...problem }) => {
+    const path = field.replace(/^spec/, 'spec.disruptionTemplate')
+    return `${problemText({ field: path, ...problem })}; the webhook will reject each Disruption of this template`
+  })
 }
 
 /** Checks the groups of the creating user. @param permitted empty: all users. */

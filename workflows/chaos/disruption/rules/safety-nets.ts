@@ -30,13 +30,26 @@ export function safetyNetProblems(value: unknown, safeMode: SafeMode, population
   const spec = fieldsOf(value)
   if (!safeMode.enable) return []
   const unsafe = fieldsOf(spec['unsafeMode'])
-  const isOn = (flag: string) => unsafe['disableAll'] !== true && unsafe[flag] !== true
   return [
     ...forbiddenNodeProblems(spec, safeMode),
-    ...(isOn('disableCountTooLarge') ? countProblems(unsafe, safeMode, population) : []),
-    ...(isOn('disableNeitherHostNorPort') ? wholeNetworkProblems(spec) : []),
-    ...(isOn('allowRootDiskFailure') ? rootDiskProblems(spec) : []),
+    ...(isOn(unsafe, 'disableCountTooLarge') ? countProblems(unsafe, safeMode, population) : []),
+    ...shapeProblems(spec, safeMode),
   ]
+}
+
+/** The safety nets that depend on the spec alone. */
+export function shapeProblems(spec: JsonFields, { enable }: Pick<SafeMode, 'enable'>): readonly Problem[] {
+  if (!enable) return []
+  const unsafe = fieldsOf(spec['unsafeMode'])
+  return [
+    ...(isOn(unsafe, 'disableNeitherHostNorPort') ? wholeNetworkProblems(spec) : []),
+    ...(isOn(unsafe, 'allowRootDiskFailure') ? rootDiskProblems(spec) : []),
+  ]
+}
+
+/** N1 */
+function isOn(unsafe: JsonFields, flag: string): boolean {
+  return unsafe['disableAll'] !== true && unsafe[flag] !== true
 }
 
 /** N2 */

@@ -174,9 +174,12 @@ function ownersOf({ name: controller, target, writes }: LevelController, event: 
       controller,
       ...place,
       mode: 'start',
-      cause: `${event.kind} ${event.name} ${event.type.toLowerCase()}`,
+      // A subscription to the object has the same cause for a change (expand-routes.ts).
+      cause: `${event.kind} ${event.name} ${VERBS[event.type]}`,
     }))
 }
+
+const VERBS = { ADDED: 'created', MODIFIED: 'changed', DELETED: 'deleted' } as const
 
 function causeOf({ projection, previous }: RoutedEvent): string {
   if (previous === undefined) return 'first seen'

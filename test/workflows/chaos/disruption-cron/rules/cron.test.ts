@@ -62,7 +62,7 @@ describe("the operators' rules for crons", () => {
       {
         field: 'spec.schedule',
         found: '5m0s between the end of a Disruption and the next one',
-        expected: 'at least 15m0s',
+        expected: 'at least 15m0s, because of controller.minimumCronFrequency',
       },
     ])
     expect(asked({ schedule: '*/30 * * * *' })).toEqual([])
@@ -75,7 +75,10 @@ describe("the operators' rules for crons", () => {
     expect(asked({ disruptionTemplate }, { minimum: 1 })).toEqual([])
     expect(asked({ disruptionTemplate }, { minimum: 60 })).toEqual([])
     expect(asked({ disruptionTemplate }, { minimum: 61 })).toMatchObject([
-      { found: '1h0m0s between the end of a Disruption and the next one', expected: 'at least 1h1m0s' },
+      {
+        found: '1h0m0s between the end of a Disruption and the next one',
+        expected: 'at least 1h1m0s, because of controller.minimumCronFrequency',
+      },
     ])
     expect(asked({ schedule: '30 * * * *', disruptionTemplate }, { minimum: 60, now: '2026-01-01T00:31:00Z' })).toEqual(
       [],

@@ -75,11 +75,11 @@ describe('the routes of a controller in level mode', () => {
   })
 
   it('start a run for the current and the previous controlling owner of an observed object', () => {
-    expect(route({ projection: owned() })).toEqual({ routes: [{ ...owner, cause: 'Pod x modified' }] })
+    expect(route({ projection: owned() })).toEqual({ routes: [{ ...owner, cause: 'Pod x changed' }] })
     expect(route({ type: 'DELETED', projection: owned(), previous: owned() })).toEqual({
       routes: [{ ...owner, cause: 'Pod x deleted' }],
     })
-    expect(route({ previous: owned() })).toEqual({ routes: [{ ...owner, cause: 'Pod x modified' }] })
+    expect(route({ previous: owned() })).toEqual({ routes: [{ ...owner, cause: 'Pod x changed' }] })
   })
 
   it('recognize an owner by kind and group, in any version', () => {
@@ -104,7 +104,7 @@ describe('the routes of a controller in level mode', () => {
         metadata: { labels: { [OWNER_UID_LABEL]: 'uid-corner' }, annotations: { [OWNER_ANNOTATION]: made } },
       },
     })
-    const wakes = { routes: [{ ...place, cause: 'Pod x modified' }] }
+    const wakes = { routes: [{ ...place, cause: 'Pod x changed' }] }
     const declared = (...writes: readonly DeclaredWrite[]) =>
       defineLevel({ name: 'shop', target, queries, plan: nop, writes })
     const here = declared({ kind: 'v1/Pod', namespaces: ['ns'] })
