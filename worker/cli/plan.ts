@@ -24,7 +24,6 @@ const FORMATS = ['text', 'wide', 'json', 'yaml'] as const
 const EXAMPLES = `
 Examples:
   pawl plan -f shop.yaml            what applying the file would change; exit code 0: nothing, 3: something
-  pawl plan -f shop.yaml -o wide    also the fields and objects of Pawl's own
   helm template . | pawl plan -f -  the same for manifests from another program
   pawl plan show installation       draw the plan of the controller of Installations`
 
