@@ -37,7 +37,7 @@ export async function importersOf(
       const imports = importsOf(one).filter((name) => importable.has(name))
       return imports.length === 0
         ? []
-        : [{ kind, shortName: shortNames?.[0] ?? kind, namespace, name: one.metadata.name, imports }]
+        : [{ kind, shortName: shortNames[0] ?? kind, namespace, name: one.metadata.name, imports }]
     })
 }
 

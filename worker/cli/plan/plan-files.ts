@@ -13,7 +13,8 @@ import { openUserClient } from '../user.ts'
 import { secretTexts } from './object-changes.ts'
 import { readDocuments } from './documents.ts'
 import { previewDocuments } from './preview.ts'
-import { planText, exitCodeOf, createPlan, objectKey } from './plan-text.ts'
+import { createPlan, exitCodeOf, objectKey } from './create-plan.ts'
+import { planText } from './plan-text.ts'
 import { jobsOf, objectsNamed } from '../../../activities/journal/read/object-queries.ts'
 
 export interface PlanFilesFlags extends JournalFlags {

@@ -139,17 +139,28 @@ async function findImporters(
   for (const namespace of new Set(written.map((one) => one.namespace))) {
     const objects = written.filter((one) => one.namespace === namespace).map(({ object }) => object)
     for (const { opened } of wings.values()) {
-      try {
-        importers.push(...((await opened.foresight?.importersOf(namespace, objects)) ?? []))
-      } catch (error) {
-        // Without the CRD no object can import.
-        if (isNotFound(error)) continue
-        if (!(error instanceof KubeError) || error.status === 0) throw error
-        unknownImporters.set(namespace, error.message)
-      }
+      const found = await importersIn(opened, namespace, objects)
+      if (typeof found === 'string') unknownImporters.set(namespace, found)
+      else importers.push(...found)
     }
   }
   return { importers, unknownImporters }
+}
+
+/** The importers, or why the API server does not show them. */
+async function importersIn(
+  { foresight }: PlanningWing['opened'],
+  namespace: string,
+  objects: readonly KubeObject[],
+): Promise<readonly Importer[] | string> {
+  try {
+    return (await foresight?.importersOf(namespace, objects)) ?? []
+  } catch (error) {
+    // Without the CRD no object can import.
+    if (isNotFound(error)) return []
+    if (!(error instanceof KubeError) || error.status === 0) throw error
+    return error.message
+  }
 }
 
 /** The items of a job and of its nested jobs, without items that are uninstalled. */

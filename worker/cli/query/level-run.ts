@@ -38,7 +38,7 @@ function writeLine(write: WriteRecord, { now, paint }: LevelRunOptions): string 
 }
 
 function resultOf({ version, error, answeredAt }: WriteRecord, paint: Paint): string {
-  if (error !== null) return paint('red', errorText(error as Readonly<Record<string, unknown>>, 500) ?? 'failed')
+  if (error !== null) return paint('red', errorText(error, 500) ?? 'failed')
   if (version !== null) return `version ${version}`
   return answeredAt === null ? 'no answer' : 'done'
 }

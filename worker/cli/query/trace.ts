@@ -61,8 +61,8 @@ async function trace(journal: JournalSession, words: readonly string[], flags: T
     const page = found === undefined || !wide ? undefined : await runPage(flags, await journal.runOf(found.workflowID))
     const where = page === undefined ? '' : `run: ${page}\n`
     const text = drawJobTree(tree, { now: new Date(), paint: journal.paint, wide, statuses })
-    const level =
-      found !== undefined && isInLevelMode(tree) ? await levelRun(journal, tree.object, found, words, flags) : ''
+    const replay = nextReplay(tree.object, words, flags)
+    const level = found !== undefined && isInLevelMode(tree) ? await levelRun(journal, found, replay) : ''
     process.stdout.write(`${text}${where}${level}\n${nextAfterTrace(tree, words, flags)}\n`)
     return 0
   }
@@ -135,14 +135,13 @@ export function endOf(
   return endedWell(found) ? 'well' : 'badly'
 }
 
+/** @param replay the command that replays the run. */
 async function levelRun(
   journal: JournalSession,
-  object: ObjectRecord,
   { workflowID, startedAt }: JobRecord,
-  words: readonly string[],
-  flags: JournalFlags,
+  replay: string,
 ): Promise<string> {
-  const options = { now: new Date(), paint: journal.paint, replay: nextReplay(object, words, flags) }
+  const options = { now: new Date(), paint: journal.paint, replay }
   return levelRunText(await journal.writesOf(workflowID), startedAt, options)
 }
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 
 import { plainPaint } from '../../../../worker/cli/query/format.ts'
-import { planText, exitCodeOf, createPlan, objectKey } from '../../../../worker/cli/plan/plan-text.ts'
+import { createPlan, exitCodeOf, objectKey } from '../../../../worker/cli/plan/create-plan.ts'
+import { planText } from '../../../../worker/cli/plan/plan-text.ts'
 import { median } from '../../../../worker/cli/plan/plan-files.ts'
 
 const subject = { group: 'example.org', kind: 'Root', uid: 'u', namespace: 'n', name: 'shop' }
@@ -136,7 +137,10 @@ describe('a plan', () => {
       namespace: 'n',
     }))
     const importer = (name: string, namespace: string, of = 'settings') => ({
-      ...{ kind: 'Root', shortName: 'rt', namespace, name },
+      kind: 'Root',
+      shortName: 'rt',
+      namespace,
+      name,
       imports: [`Settings ${of}`],
     })
     const importers = [

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 
-import type { EventRecord } from '../../../../activities/journal/read/event-queries.ts'
 import {
   keyOf,
   notRequestedSentences,
@@ -8,7 +7,6 @@ import {
   pathToRootCause,
   reasonsOf,
 } from '../../../../worker/cli/query/root-cause.ts'
-import { triggerOf } from '../../../../worker/cli/query/causes.ts'
 import { changedLines, drawJobTree, phasesText } from '../../../../worker/cli/query/draw-job-tree.ts'
 import { getTable } from '../../../../worker/cli/query/get.ts'
 import { waitText } from '../../../../worker/cli/query/listed-object.ts'
@@ -402,45 +400,5 @@ describe('a deletion', () => {
       '; deletes 3 items in reverse order: app, then cache and db\n',
     )
     expect(reasonsOf(children[2]!, quiet)).toEqual([`DeployItem ns/app is being deleted since ${CLOCK}.`])
-  })
-})
-
-const event = (seq: number, more: Partial<EventRecord> = {}): EventRecord => ({
-  seq,
-  at: after(seq),
-  uid: 'u',
-  version: seq,
-  type: 'MODIFIED',
-  source: 'watch',
-  writer: null,
-  projection: { status: { phase: 'Init' } },
-  outcome: 'wake',
-  reason: null,
-  ...more,
-})
-const handing = { projection: { status: { jobID: 'j1' } } }
-
-describe('the trigger of a job', () => {
-  const byHand = event(1)
-  it.each([
-    ['the edit before the job ID that its own run hands out', event(2, { ...handing, writer: 'run/a' }), 'cause', 1],
-    ['the write that handed the ID of a hosted job out', event(2, { ...handing, writer: 'run/a' }), 'hosted', 2],
-    ['somebody who gave it its ID', event(2, handing), 'cause', 2],
-  ])('is %s', (_what, second, cause, seq) => {
-    expect(triggerOf([byHand, second, event(3, handing)], job('a', { cause }))?.seq).toBe(seq)
-  })
-
-  it('is no write of the previous job of the same object', () => {
-    const uid = 'installation/ns/shop/u'
-    const own = [event(2, { writer: `${uid}/j0` }), event(3, { ...handing, writer: `${uid}/j1` })]
-    expect(triggerOf([byHand, ...own], job('a', { cause: 'x', workflowID: `${uid}/j1` }))?.seq).toBe(1)
-    const other = event(2, { writer: 'installation/ns/base/v/j0' })
-    expect(triggerOf([byHand, other, ...own], job('a', { cause: 'x', workflowID: `${uid}/j1` }))?.seq).toBe(2)
-  })
-
-  it('is the last wake before a job without ID, and unknown if the journal no longer has it', () => {
-    const level = job('a', { jobID: '', startedAt: after(2), cause: 'changed' })
-    expect(triggerOf([byHand, event(2, { outcome: 'ignored' }), event(3)], level)?.seq).toBe(1)
-    expect(triggerOf([], level)).toBeUndefined()
   })
 })

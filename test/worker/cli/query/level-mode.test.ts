@@ -139,8 +139,14 @@ describe('the trace of a run in level mode', () => {
   const options = { now: BEGIN, paint: plainPaint, replay: 'pawl replay website/web --controllers FILE' }
   const at = (ms: number) => new Date(BEGIN.getTime() + ms)
   const write = (ms: number, more: object = {}) => ({
-    ...{ pass: 1, step: 'rollOut', object: 'Deployment.apps/ns/web', verb: 'apply', version: 7, error: null },
-    ...{ at: at(ms), answeredAt: at(ms) },
+    pass: 1,
+    step: 'rollOut',
+    object: 'Deployment.apps/ns/web',
+    verb: 'apply',
+    version: 7,
+    error: null,
+    at: at(ms),
+    answeredAt: at(ms),
     ...more,
   })
   const linesOf = (...writes: readonly ReturnType<typeof write>[]) =>
