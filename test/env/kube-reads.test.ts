@@ -205,7 +205,7 @@ describe('the children of a subject', () => {
     expect(queries).toEqual([asked, asked])
   })
 
-  it('are read from the server if the status of the subject names one that the journal does not have yet', async () => {
+  it('are read from the server if the status of the subject names a child that is not in the journal yet', async () => {
     await listKind('DeployItem')
     await journal(put('Execution', 'exec'), put('DeployItem', 'a'))
     put('DeployItem', 'b')

@@ -130,7 +130,7 @@ export function foreignWriteAt(
     .filter(({ ms }) => ms <= at.getTime() + BEFORE_MS && ms >= at.getTime() - AFTER_MS)
     .toSorted((one, other) => other.ms - one.ms)
   const [last] = found
-  // Its fields may be those of a later write.
+  // Without fields: managedFields may show a later write of this manager.
   if (last === undefined && isCreation && manager !== undefined && others.length === 0) return { manager, fields: [] }
   return last && { manager: last.manager, fields: fieldsIn(last.fieldsV1).slice(0, MOST_FIELDS) }
 }

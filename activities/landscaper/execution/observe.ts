@@ -110,13 +110,13 @@ export async function withNamedItems(
 ): Promise<readonly DeployItem[]> {
   const { metadata, status } = execution
   const owner = { uid: metadata.uid, namespace: metadata.namespace, name: metadata.name, watched: executionKind }
-  const active = createsNoChildren(status) ? (status?.deployItemCache?.activeDIs ?? []) : []
+  const active = hasCreatedChildren(status) ? (status?.deployItemCache?.activeDIs ?? []) : []
   const named = active.map(({ objectName = '' }) => objectName)
   return await withNamedChildren(deps, owner, items, { named, version: versionOf(execution), found })
 }
 
-/** Whether the job has created its children, and none of them may be missing. */
-export function createsNoChildren(status: { readonly phase?: string } | undefined): boolean {
+/** Whether the job has created all of its children. */
+export function hasCreatedChildren(status: { readonly phase?: string } | undefined): boolean {
   return status?.phase === 'Progressing' || status?.phase === 'Completing'
 }
 

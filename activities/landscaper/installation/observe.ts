@@ -16,7 +16,7 @@ import {
 import { versionOf } from '../../kube/object-cache.ts'
 import { declaredChildren, newsOf, observe } from '../../run/observe.ts'
 import type { DeployItemView } from '../deploy-item-view.ts'
-import { createsNoChildren, type ItemsOwner, itemsNews, itemsOf, withNamedItems } from '../execution/observe.ts'
+import { hasCreatedChildren, type ItemsOwner, itemsNews, itemsOf, withNamedItems } from '../execution/observe.ts'
 import {
   type ChildExecution,
   childExecution,
@@ -101,7 +101,7 @@ export async function readTree(
 
 /** The names of the Execution and the sub-installations that the job has created. */
 function namesInStatus({ status }: Installation): readonly [readonly string[], readonly string[]] {
-  if (!createsNoChildren(status)) return [[], []]
+  if (!hasCreatedChildren(status)) return [[], []]
   const execution = status?.executionRef?.name
   const subs = (status?.subInstCache?.activeSubs ?? []).map(({ objectName = '' }) => objectName)
   return [execution === undefined ? [] : [execution], subs]

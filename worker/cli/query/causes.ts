@@ -87,7 +87,7 @@ export function triggerOf(versions: readonly EventRecord[], job: JobRecord | und
   return earlier.findLast(({ writer, outcome }) => !isRunOfSameObject(writer, job) && outcome === 'wake')
 }
 
-/** The workflow ID of a job is that of its object, followed by the job ID. */
+/** The workflow ID of a job consists of the workflow ID of its object and the job ID. */
 function isRunOfSameObject(writer: string | null, { workflowID, jobID }: JobRecord): boolean {
   if (writer === null || writer === workflowID) return writer !== null
   return jobID !== '' && workflowID.endsWith(`/${jobID}`) && writer.startsWith(workflowID.slice(0, -jobID.length))

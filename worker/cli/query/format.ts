@@ -210,7 +210,7 @@ export function tableText(header: readonly string[], rows: readonly (readonly Ce
   return [header, ...rows].map((cells) => `${line(cells)}\n`).join('')
 }
 
-/** The text as it is printed. Callers that need short cells cut them. */
+/** The whole text of a cell in one line. A caller that needs a short cell must cut the text. */
 export function textOf(cell: Cell): string {
   return singleLine(typeof cell === 'string' ? cell : cell.text, Infinity)
 }

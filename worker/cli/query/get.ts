@@ -105,7 +105,7 @@ async function get(journal: JournalSession, kind: string | undefined, flags: Get
   }
 }
 
-/** The objects of the place; those of a cluster-scoped kind have no namespace. */
+/** The objects in a namespace. Objects of a cluster-scoped kind are listed without a namespace. */
 export async function listIn<Row>(
   list: (of: GroupKind, place: string | undefined) => Promise<readonly Row[]>,
   of: GroupKind,

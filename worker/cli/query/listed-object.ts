@@ -29,7 +29,7 @@ export interface ListedObject {
   readonly queuePosition?: QueuePosition | undefined
 }
 
-/** The row that a user looks at first: a failed object, then one that cannot continue, then a waiting one; an item before its parents. */
+/** The row that a user needs first: failed objects come before stuck objects, stuck before waiting objects, items before their parents. */
 export function causeIn(rows: readonly ListedObject[]): ListedObject | undefined {
   const unready = rows.filter((row) => waitText(row) !== '')
   const [cause] = unready.toSorted((left, right) => rankOf(left) - rankOf(right))

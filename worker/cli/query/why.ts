@@ -146,7 +146,7 @@ async function readReasons(
   }
 }
 
-/** The first unfinished sibling that the root cause waits for, and the reasons of its own root cause. */
+/** The first unfinished sibling that the root cause waits for, and why that sibling is unfinished. */
 async function readSibling(
   journal: JournalSession,
   path: readonly JobNode[],

@@ -17,7 +17,7 @@ import type { JobNode } from '../../../../worker/cli/query/job-tree.ts'
 import { nextStep } from '../../../../worker/cli/query/next-step.ts'
 import { queueSentence, notStartedSentences } from '../../../../worker/cli/query/waiting.ts'
 import { formatTime, plainPaint } from '../../../../worker/cli/query/format.ts'
-import { after, BEGIN, job, node, object } from './build-node.ts'
+import { after, BEGIN, job, node, nothing, object, quiet } from './build-node.ts'
 
 const end = (ms: number, phase: string) => ({ phase, outcome: phase, finishedAt: after(ms) })
 const failed = node(object('DeployItem', 'db'), {
@@ -28,15 +28,6 @@ const tree = node(object('Installation', 'shop'), {
   job: job('shop', { ...end(4000, 'Failed'), cause: 'reconcile' }),
   children: [good, failed],
 })
-const quiet = {
-  now: BEGIN,
-  wide: false,
-  existing: new Set<string>(),
-  wake: undefined,
-  attempt: 0,
-  parentError: undefined,
-  status: undefined,
-}
 const CLOCK = formatTime(BEGIN, BEGIN)
 
 describe('the tree of a job', () => {
@@ -298,17 +289,6 @@ describe('an item that no deployer has picked up', () => {
     ])
   })
 })
-
-const nothing = {
-  causes: [],
-  writes: [],
-  passes: undefined,
-  newest: undefined,
-  foreignWrites: new Map<string, never>(),
-  queueSentences: [],
-  now: BEGIN,
-  wide: false,
-}
 
 describe('an item whose objects are not ready', () => {
   const pod = { text: '2 pods: no node matches disk=ssd', pod: { namespace: 'apps', name: 'web-1' }, hasCrashed: false }

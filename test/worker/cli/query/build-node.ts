@@ -1,5 +1,6 @@
 // Builds objects and jobs as the journal returns them, for tests of their output.
 
+import type { EventRecord } from '../../../../activities/journal/read/event-queries.ts'
 import type { JobRecord, ObjectRecord } from '../../../../activities/journal/read/object-queries.ts'
 import type { JobNode } from '../../../../worker/cli/query/job-tree.ts'
 
@@ -42,5 +43,42 @@ export const node = (of: ObjectRecord, more: Partial<JobNode> = {}): JobNode => 
   job: undefined,
   awaited: [],
   children: [],
+  ...more,
+})
+
+/** What a command knows about a node without events, wakes and live status. */
+export const quiet = {
+  now: BEGIN,
+  wide: false,
+  existing: new Set<string>(),
+  wake: undefined,
+  attempt: 0,
+  parentError: undefined,
+  status: undefined,
+}
+
+/** What `why` knows about a job without history. */
+export const nothing = {
+  causes: [],
+  writes: [],
+  passes: undefined,
+  newest: undefined,
+  foreignWrites: new Map<string, never>(),
+  queueSentences: [],
+  now: BEGIN,
+  wide: false,
+}
+
+export const event = (seq: number, more: Partial<EventRecord> = {}): EventRecord => ({
+  seq,
+  at: after(seq),
+  uid: 'u',
+  version: seq,
+  type: 'MODIFIED',
+  source: 'watch',
+  writer: null,
+  projection: { status: { phase: 'Init' } },
+  outcome: 'wake',
+  reason: null,
   ...more,
 })

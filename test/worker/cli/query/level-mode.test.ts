@@ -10,27 +10,8 @@ import { levelRunText } from '../../../../worker/cli/query/level-run.ts'
 import { nextReplay, nextStep } from '../../../../worker/cli/query/next-step.ts'
 import { reasonsOf } from '../../../../worker/cli/query/root-cause.ts'
 import { explainJob } from '../../../../worker/cli/query/why-text.ts'
-import { BEGIN, job, node, object } from './build-node.ts'
+import { BEGIN, job, node, nothing, object, quiet } from './build-node.ts'
 
-const quiet = {
-  now: BEGIN,
-  wide: false,
-  existing: new Set<string>(),
-  wake: undefined,
-  attempt: 0,
-  parentError: undefined,
-  status: undefined,
-}
-const nothing = {
-  causes: [],
-  writes: [],
-  passes: undefined,
-  newest: undefined,
-  foreignWrites: new Map<string, never>(),
-  queueSentences: [],
-  now: BEGIN,
-  wide: false,
-}
 const awaited = [{ group: '', kind: 'Service', namespace: 'ns', name: 'web', since: BEGIN }]
 const BUG =
   'controller "website": step "apply": TypeError: no such field (site/apply.ts:14:49); fix the code and restart the worker ("pawl why website/web -n ns" shows whether passes continue)'
@@ -154,7 +135,7 @@ describe('the trace of a run in level mode', () => {
       .replaceAll(/^\d\d:\d\d:\d\d {2}/gm, '')
       .split('\n')
 
-  it('has the writes of its passes, without those of earlier runs, and the command that shows the passes', () => {
+  it('lists the writes of this run, without writes of earlier runs, and the command that shows the passes', () => {
     const failed = { pass: 2, version: null, error: { reason: 'Forbidden', message: 'no' } }
     expect(linesOf(write(-1), write(0), write(5, failed))).toEqual([
       'pass 1  apply Deployment.apps/ns/web (rollOut) -> version 7',

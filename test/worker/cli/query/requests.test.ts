@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 
-import type { EventRecord } from '../../../../activities/journal/read/event-queries.ts'
 import { changedLines, drawJobTree } from '../../../../worker/cli/query/draw-job-tree.ts'
 import {
   editSentences,
@@ -17,42 +16,10 @@ import { nextQuery, nextStep } from '../../../../worker/cli/query/next-step.ts'
 import { kindNamed } from '../../../../worker/cli/query/object-name.ts'
 import { awaitedSiblings, pathToRootCause, reasonsOf } from '../../../../worker/cli/query/root-cause.ts'
 import { explainJob } from '../../../../worker/cli/query/why-text.ts'
-import { after, BEGIN, job, node, object } from './build-node.ts'
+import { after, BEGIN, event, job, node, nothing, object, quiet } from './build-node.ts'
 
 const end = (ms: number, phase: string) => ({ phase, outcome: phase, finishedAt: after(ms) })
 const CLOCK = formatTime(BEGIN, BEGIN)
-const quiet = {
-  now: BEGIN,
-  wide: false,
-  existing: new Set<string>(),
-  wake: undefined,
-  attempt: 0,
-  parentError: undefined,
-  status: undefined,
-}
-const nothing = {
-  causes: [],
-  writes: [],
-  passes: undefined,
-  newest: undefined,
-  foreignWrites: new Map<string, never>(),
-  queueSentences: [],
-  now: BEGIN,
-  wide: false,
-}
-const event = (seq: number, more: Partial<EventRecord> = {}): EventRecord => ({
-  seq,
-  at: after(seq),
-  uid: 'u',
-  version: seq,
-  type: 'MODIFIED',
-  source: 'watch',
-  writer: null,
-  projection: { status: { phase: 'Init' } },
-  outcome: 'wake',
-  reason: null,
-  ...more,
-})
 
 describe('the error of an earlier job', () => {
   const item = object('DeployItem', 'db', { status: { phase: 'Failed', jobID: 'j1', jobIDFinished: 'j1' } })

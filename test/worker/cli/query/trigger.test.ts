@@ -1,22 +1,8 @@
 import { describe, expect, it } from 'vitest'
 
-import type { EventRecord } from '../../../../activities/journal/read/event-queries.ts'
 import { triggerOf } from '../../../../worker/cli/query/causes.ts'
-import { after, job } from './build-node.ts'
+import { after, event, job } from './build-node.ts'
 
-const event = (seq: number, more: Partial<EventRecord> = {}): EventRecord => ({
-  seq,
-  at: after(seq),
-  uid: 'u',
-  version: seq,
-  type: 'MODIFIED',
-  source: 'watch',
-  writer: null,
-  projection: { status: { phase: 'Init' } },
-  outcome: 'wake',
-  reason: null,
-  ...more,
-})
 const handing = { projection: { status: { jobID: 'j1' } } }
 
 describe('the trigger of a job', () => {
