@@ -131,11 +131,15 @@ interface Call {
   readonly timeoutMs: number
 }
 
-async function run({ tools, address, signal }: CallSettings, { tool, args, timeoutMs }: Call): Promise<ToolResult> {
+async function run(
+  { tools, address, signal, environment }: CallSettings,
+  { tool, args, timeoutMs }: Call,
+): Promise<ToolResult> {
   const program = await tools.find(tool, address.version)
   return await withClusterFile(
     address.connectionString,
-    async ({ file, folder }) => await runTool({ program, args: args(file), home: folder, timeoutMs, signal }),
+    async ({ file, folder }) =>
+      await runTool({ program, args: args(file), environment, home: folder, timeoutMs, signal }),
   )
 }
 

@@ -17,6 +17,7 @@ import {
   timedOut,
 } from './fdbcli-output.ts'
 import { decodePrinted, encodeWord } from './fdbcli-token.ts'
+import type { Environment } from './run-tool.ts'
 import { parseStatus } from './status.ts'
 import type { Tools } from './tools.ts'
 
@@ -36,19 +37,17 @@ const MOST_PAIRS = 100_000
 
 export interface ProviderSettings {
   readonly tools: Tools
+  /** Of the worker. */
+  readonly environment: Environment
   readonly timeouts?: FdbcliTimeouts
   readonly traceFolder?: string | undefined
 }
 
-export function fdbcliDatabases({
-  tools,
-  timeouts = DEFAULT_TIMEOUTS,
-  traceFolder,
-}: ProviderSettings): DatabaseProvider {
+export function fdbcliDatabases({ timeouts = DEFAULT_TIMEOUTS, ...settings }: ProviderSettings): DatabaseProvider {
   return {
-    open: (address, signal) => databaseOf({ tools, address, signal, traceFolder }, timeouts),
-    isSupported: (version) => tools.isSupported(version),
-    protocolOf: (version) => tools.protocolOf(version),
+    open: (address, signal) => databaseOf({ ...settings, address, signal }, timeouts),
+    isSupported: (version) => settings.tools.isSupported(version),
+    protocolOf: (version) => settings.tools.protocolOf(version),
   }
 }
 

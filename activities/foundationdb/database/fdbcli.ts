@@ -3,7 +3,7 @@
 
 import { withClusterFile } from './cluster-file.ts'
 import type { DatabaseAddress } from './database.ts'
-import { runTool, type RunningTool, spawnTool, type ToolResult } from './run-tool.ts'
+import { type Environment, runTool, type RunningTool, spawnTool, type ToolResult } from './run-tool.ts'
 import type { Tools } from './tools.ts'
 
 /** Where and how calls run. */
@@ -11,6 +11,8 @@ export interface CallSettings {
   readonly tools: Tools
   readonly address: DatabaseAddress
   readonly signal: AbortSignal
+  /** Of the worker. */
+  readonly environment: Environment
   /** fdbcli writes trace files to this folder. Default: none. */
   readonly traceFolder?: string | undefined
 }
@@ -20,12 +22,13 @@ const KILL_FACTOR = 2
 
 /** Runs `fdbcli --exec`. @param command encoded words; several commands are separated by `; `. */
 export async function execute(settings: CallSettings, command: string, timeoutSeconds: number): Promise<ToolResult> {
-  const { address, signal, tools } = settings
+  const { address, signal, tools, environment } = settings
   const program = await tools.find('fdbcli', address.version)
   return await withClusterFile(address.connectionString, async ({ file, folder }) => {
     const timeout = ['--timeout', String(timeoutSeconds)]
     const args = ['--exec', command, '-C', file, ...traceOptions(settings), ...timeout]
-    return await runTool({ program, args, home: folder, timeoutMs: KILL_FACTOR * timeoutSeconds * 1000, signal })
+    const timeoutMs = KILL_FACTOR * timeoutSeconds * 1000
+    return await runTool({ program, args, environment, home: folder, timeoutMs, signal })
   })
 }
 
@@ -47,7 +50,7 @@ export interface Session {
  * @returns the result of `use`, with the complete output.
  */
 export async function withSession<Result>(
-  { tools, address, signal }: CallSettings,
+  { tools, address, signal, environment }: CallSettings,
   timeoutSeconds: number,
   use: (session: Session) => Promise<Result>,
 ): Promise<{ readonly result: Result; readonly output: ToolResult }> {
@@ -55,7 +58,8 @@ export async function withSession<Result>(
   return await withClusterFile(address.connectionString, async ({ file, folder }) => {
     // fdbcli accepts --timeout only with --exec.
     const timeoutMs = timeoutSeconds * 1000
-    const child = spawnTool({ program, args: ['-C', file, '--no-status'], home: folder, timeoutMs, signal })
+    const args = ['-C', file, '--no-status']
+    const child = spawnTool({ program, args, environment, home: folder, timeoutMs, signal })
     const reader = readLines(child)
     try {
       const result = await use(sessionOf(child, reader))

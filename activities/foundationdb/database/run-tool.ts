@@ -8,10 +8,14 @@
 import { spawn } from 'node:child_process'
 import type { Readable } from 'node:stream'
 
+export type Environment = Readonly<Record<string, string | undefined>>
+
 export interface ToolCall {
   /** The path of the executable. */
   readonly program: string
   readonly args: readonly string[]
+  /** The environment of the worker (P3). */
+  readonly environment: Environment
   /** A folder for this call only; the child's HOME. */
   readonly home: string
   readonly timeoutMs: number
@@ -60,9 +64,9 @@ export interface RunningTool {
   readonly ended: Promise<Pick<ToolResult, 'exitCode' | 'hasTimedOut'>>
 }
 
-export function spawnTool({ program, args, home, timeoutMs, signal }: Omit<ToolCall, 'input'>): RunningTool {
+export function spawnTool({ program, args, timeoutMs, signal, ...place }: Omit<ToolCall, 'input'>): RunningTool {
   // In a process group of its own, so that a kill reaches wrapper scripts and their children (P2).
-  const child = spawn(program, args, { stdio: 'pipe', env: environment(home), cwd: home, detached: true })
+  const child = spawn(program, args, { stdio: 'pipe', env: environmentOf(place), cwd: place.home, detached: true })
   const kill = () => {
     if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
     try {
@@ -99,7 +103,7 @@ const FURTHER_NAMES: ReadonlySet<string> = new Set(['PATH', 'LANG', 'TMPDIR', 'L
 const REMOVED_NAMES = /^FDB_(?:NETWORK_OPTION_(?:EXTERNAL|IGNORE_EXTERNAL)|CLUSTER_FILE$)/
 
 /** P3. */
-function environment(home: string): NodeJS.ProcessEnv {
+function environmentOf({ environment, home }: Pick<ToolCall, 'environment' | 'home'>): Environment {
   const isPassed = (name: string) => FURTHER_NAMES.has(name) || (name.startsWith('FDB_') && !REMOVED_NAMES.test(name))
-  return { ...Object.fromEntries(Object.entries(process.env).filter(([name]) => isPassed(name))), HOME: home }
+  return { ...Object.fromEntries(Object.entries(environment).filter(([name]) => isPassed(name))), HOME: home }
 }

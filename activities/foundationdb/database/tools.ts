@@ -26,9 +26,9 @@ export interface Tools {
 
 /**
  * @param folder the value of `--fdb-bin` or of the environment variable PAWL_FDB_BIN; undefined: PATH.
- * @param path the value of the environment variable PATH.
+ * @param path the value of the environment variable PATH; used without a folder.
  */
-export function findTools(folder: string | undefined, path = process.env['PATH'] ?? ''): Tools {
+export function findTools(folder: string | undefined, path = ''): Tools {
   const folders = folder === undefined ? path.split(delimiter).filter(isAbsolute) : [folder]
   const versions = new Map<string, Promise<ReturnType<typeof parseVersion>>>()
   const versionOf = (program: string) => {

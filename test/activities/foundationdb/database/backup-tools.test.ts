@@ -47,6 +47,7 @@ describe('an unsafe argument of a backup', () => {
     },
     address: { connectionString: 'a:b@127.0.0.1:4501', version: '7.1.67' },
     signal: new AbortController().signal,
+    environment: {},
   })
   const url = 'blobstore://account@127.0.0.1:9000/name?bucket=b'
 

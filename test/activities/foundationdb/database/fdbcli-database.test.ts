@@ -41,31 +41,32 @@ async function logged(): Promise<readonly unknown[]> {
     .map((line) => JSON.parse(line) as unknown)
 }
 
-function databaseWith(signal = new AbortController().signal): Database {
-  return fdbcliDatabases({ tools: findTools(folder) }).open({ connectionString: CONNECTION, version: '7.1.67' }, signal)
+function databaseWith({ signal = new AbortController().signal, environment = {} } = {}): Database {
+  return fdbcliDatabases({ tools: findTools(folder), environment }).open(
+    { connectionString: CONNECTION, version: '7.1.67' },
+    signal,
+  )
 }
 
 const LOG_COMMAND = `log(process.argv[3])`
 
 describe('a command', () => {
   it('has the documented arguments, its own cluster file and no other secrets of the worker', async () => {
-    process.env['PAWL_TEST_SECRET'] = 'secret'
-    process.env['FDB_NETWORK_OPTION_EXTERNAL_CLIENT_DIRECTORY'] = '/x'
+    const environment = {
+      PAWL_TOKEN: 'secret',
+      FDB_NETWORK_OPTION_EXTERNAL_CLIENT_DIRECTORY: '/x',
+      FDB_TLS_CA_FILE: '/ca',
+    }
     await install(`
       log(process.argv.slice(2, 5).concat(process.argv.slice(6)))
       log(require('fs').readFileSync(process.argv[5], 'utf8'))
       log(Object.keys(process.env).filter((name) => /^(?:PAWL|FDB)_/.test(name)))
       console.log('Database created')`)
-    try {
-      await databaseWith().configure('double ssd-2 logs=3', { isNew: true })
-    } finally {
-      delete process.env['PAWL_TEST_SECRET']
-      delete process.env['FDB_NETWORK_OPTION_EXTERNAL_CLIENT_DIRECTORY']
-    }
+    await databaseWith({ environment }).configure('double ssd-2 logs=3', { isNew: true })
     expect(await logged()).toEqual([
       ['--exec', 'configure new double ssd-2 logs=3', '-C', '--timeout', '40'],
       `${CONNECTION}\n`,
-      [],
+      ['FDB_TLS_CA_FILE'],
     ])
   })
 
@@ -128,7 +129,7 @@ describe('a command', () => {
   it('ends with its pass', async () => {
     const abort = new AbortController()
     await install(`log(process.pid); setInterval(() => {}, 1000)`)
-    const call = databaseWith(abort.signal).status()
+    const call = databaseWith({ signal: abort.signal }).status()
     await expect.poll(async () => await logged().catch(() => [])).toHaveLength(1)
     abort.abort(new Error('the pass has ended'))
     await expect(call).rejects.toThrow('the pass has ended')
@@ -179,12 +180,8 @@ describe('a transaction', () => {
 
   it('is refused after a conflict', async () => {
     await install(SESSION)
-    process.env['FDB_TEST_CONFLICT'] = '1'
-    try {
-      await expect(databaseWith().transact([KEY], decide)).rejects.toMatchObject({ kind: 'refused' })
-    } finally {
-      delete process.env['FDB_TEST_CONFLICT']
-    }
+    const call = databaseWith({ environment: { FDB_TEST_CONFLICT: '1' } }).transact([KEY], decide)
+    await expect(call).rejects.toMatchObject({ kind: 'refused' })
   })
 
   it('commits nothing without changes', async () => {
