@@ -24,7 +24,7 @@ export interface KeeperDeps {
 }
 
 export class Keeper {
-  process: MonitoredProcess
+  monitored: MonitoredProcess
   private readonly deps: KeeperDeps
   private readonly delay = new RestartDelay()
   private child: ChildProcess | undefined
@@ -32,13 +32,13 @@ export class Keeper {
   private isRemoved = false
   private startedAtMs = 0
 
-  constructor(process: MonitoredProcess, deps: KeeperDeps) {
-    this.process = process
+  constructor(monitored: MonitoredProcess, deps: KeeperDeps) {
+    this.monitored = monitored
     this.deps = deps
   }
 
   get id(): string {
-    return this.process.id
+    return this.monitored.id
   }
 
   /** Whether a removed process has ended. */
@@ -47,7 +47,7 @@ export class Keeper {
   }
 
   start(): void {
-    const { argv, deletedVariables } = this.process
+    const { argv, deletedVariables } = this.monitored
     const [program, ...args] = argv ?? []
     if (program === undefined) return
     this.cancelRestart()
@@ -67,8 +67,8 @@ export class Keeper {
   }
 
   /** Takes over a changed or unchanged configuration, also after a removal. */
-  update(process: MonitoredProcess): void {
-    this.process = process
+  update(monitored: MonitoredProcess): void {
+    this.monitored = monitored
     this.isRemoved = false
     if (this.child === undefined && this.timer === undefined) this.start()
   }
@@ -77,7 +77,7 @@ export class Keeper {
   async remove(): Promise<void> {
     this.isRemoved = true
     this.cancelRestart()
-    if (this.process.killOnConfigurationChange) await this.kill()
+    if (this.monitored.killOnConfigurationChange) await this.kill()
   }
 
   /** Ends the process and starts it with the newest configuration at once. */
@@ -114,9 +114,9 @@ export class Keeper {
   private ended(child: ChildProcess, code: number | null, signal: NodeJS.Signals | null): void {
     if (this.child !== child) return
     this.child = undefined
-    if (this.isRemoved || this.process.argv === undefined) return
+    if (this.isRemoved || this.monitored.argv === undefined) return
     const ranSeconds = (performance.now() - this.startedAtMs) / 1000 / this.deps.timeScale
-    const seconds = this.delay.after(ranSeconds, this.process.delays, this.deps.random())
+    const seconds = this.delay.after(ranSeconds, this.monitored.delays, this.deps.random())
     const how = signal === null ? `exited ${String(code)}` : `terminated by signal ${String(constants.signals[signal])}`
     const severity = signal === null && code !== 0 ? ERROR : WARNING
     const text = `Process ${String(child.pid ?? 0)} ${how}, restarting in ${String(seconds)} seconds`

@@ -69,7 +69,7 @@ export class Monitor {
     const wanted = new Set(processes.map(({ id }) => id))
     const removed = [...this.keepers.values()].filter(({ id }) => !wanted.has(id))
     for (const { id } of removed) this.log(`Deconfigured ${id}`)
-    const changed = processes.filter((process) => this.adopt(process))
+    const changed = processes.filter((monitored) => this.adopt(monitored))
     await Promise.all([
       ...removed.map(async (keeper) => {
         await keeper.remove()
@@ -80,21 +80,21 @@ export class Monitor {
   }
 
   /** Starts or updates a process. Returns whether a change requires its restart (M2). */
-  private adopt(process: MonitoredProcess): boolean {
-    const { id } = process
-    if (process.argv === undefined) this.log(`Unable to resolve command for ${id}`, ERROR)
+  private adopt(monitored: MonitoredProcess): boolean {
+    const { id } = monitored
+    if (monitored.argv === undefined) this.log(`Unable to resolve command for ${id}`, ERROR)
     const keeper = this.keepers.get(id)
     if (keeper === undefined || keeper.isOver) {
       this.log(`Starting ${id}`)
-      const added = new Keeper(process, this.deps)
+      const added = new Keeper(monitored, this.deps)
       this.keepers.set(id, added)
       added.start()
       return false
     }
-    const isSame = isDeepStrictEqual(keeper.process.argv, process.argv)
+    const isSame = isDeepStrictEqual(keeper.monitored.argv, monitored.argv)
     this.log(isSame ? `Updated configuration for ${id}` : `Found new configuration for ${id}`)
-    keeper.update(process)
-    return !isSame && process.argv !== undefined && process.killOnConfigurationChange
+    keeper.update(monitored)
+    return !isSame && monitored.argv !== undefined && monitored.killOnConfigurationChange
   }
 
   private logWatches(isReplaced: boolean, exists: boolean): void {
