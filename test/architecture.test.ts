@@ -30,6 +30,7 @@ const BROKEN: ReadonlyMap<string, string> = new Map(
     'workflows/admission.gen.ts',
     ...['workflows/chaos/contract.ts', 'workflows/chaos/disruption/workflow.ts', 'workflows/chaos/disruption/plan.ts'],
     'workflows/chaos/disruption/jobs.ts',
+    'workflows/foundationdb/database/tuple.ts',
     ...['workflows/wings.gen.ts', 'activities/deps.ts', 'activities/wings.gen.ts', 'activities/chaos/wing.ts'],
     ...[
       'activities/index.ts',
