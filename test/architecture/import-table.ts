@@ -150,8 +150,8 @@ export const TABLE: readonly Row[] = [
   },
   {
     sentence:
-      'what all activities need, and what a wing, a program and a command of one is to them, import the engine: no wing',
-    of: /^activities\/(?:deps|wing|program|command)\.ts$/,
+      'what all activities need, and what a wing, a program, a command and a pod of one is to them, import the engine: no wing',
+    of: /^activities\/(?:deps|wing|program|command|pods)\.ts$/,
     may: [
       '^activities/(?:kube|journal)/',
       '^activities/run/(?:in-flight-runs|preview|controller-observer|metrics|notifier)\\.ts$',
@@ -185,6 +185,19 @@ export const TABLE: readonly Row[] = [
     packages: NONE,
   },
   {
+    sentence: "the list of pods imports each wing's own declaration",
+    of: /^activities\/pods\.gen\.ts$/,
+    may: ['^activities/(?:pods|[^/]+/pods)\\.ts$'],
+    packages: NONE,
+  },
+  {
+    sentence: "a wing's declaration of its pods imports names of the wing, and by a call the processes of the pods",
+    of: /^activities\/([^/]+)\/pods\.ts$/,
+    may: ['^activities/pods\\.ts$', KIT, WING],
+    mayCall: ['^activities/$1/[^/]+/[^/]+\\.ts$'],
+    packages: NONE,
+  },
+  {
     sentence: "a wing's lists of programs and commands import what such a thing is, and by a call what it starts",
     of: /^activities\/([^/]+)\/(?:programs|commands)\.ts$/,
     may: ['^activities/(?:program|command)\\.ts$'],
@@ -209,6 +222,16 @@ export const TABLE: readonly Row[] = [
       '^activities/$1/(?:node-agent/|injector/(?:processes|log)\\.ts$|[^/]+\\.ts$)',
       '^workflows/$1/(?:node-agent/|injector/command\\.ts$)',
       ...['^activities/(?:(?:run|kube|journal)/|program\\.ts$)', DEPS, KIT, WING],
+    ],
+    packages: ANY,
+  },
+  {
+    sentence:
+      "the processes of a wing's pods import themselves, what is decided for them, what a pod is, the wing's programs and the engine",
+    of: /^activities\/([^/]+)\/pods\//,
+    may: [
+      ...['^activities/$1/', '^workflows/$1/pods/'],
+      ...['^activities/(?:(?:run|kube|journal|yaml)/|pods\\.ts$)', DEPS, KIT, WING],
     ],
     packages: ANY,
   },
