@@ -29,9 +29,10 @@ const KIT_LEAVES = '^workflows/kit/kind/(?:exact-json|json-fields|shorten-list)\
 const PURE_KIT = '^workflows/kit/(?!dsl/|run/loop/|testing/)'
 const RUNS = '^workflows/kit/run/loop/index\\.ts$'
 const DEPS = '^activities/deps\\.ts$'
-/** Pure modules that the whole wing may import: names, kinds, parts of their schemas, and rules. */
-const WING =
-  '^workflows/$1/(?:[^/]+\\.ts|[^/]+/(?:kind|(?:schema|rules)/[^/]+)\\.ts|deploy-item/(?:deployers\\.gen|handled-types)\\.ts)$'
+/** Folders of a wing that contain no kind: pure functions for several kinds and for activities. */
+const SHARED_FOLDERS = '(?:model|database|resources)'
+/** Pure modules that the whole wing may import: names, kinds, parts of their schemas, rules, and shared folders. */
+const WING = `^workflows/$1/(?:[^/]+\\.ts|${SHARED_FOLDERS}/[^/]+\\.ts|[^/]+/(?:kind|(?:schema|rules)/[^/]+)\\.ts|deploy-item/(?:deployers\\.gen|handled-types)\\.ts)$`
 
 /** The kinds whose jobs a kind hosts, by their folders. architecture.test.ts compares them with the controllers. */
 export const HOSTED: Readonly<Record<string, readonly string[]>> = {
@@ -129,6 +130,13 @@ export const TABLE: readonly Row[] = [
     of: /^workflows\/([^/]+)\/([^/]+)\/jobs\.ts$/,
     may: ['^workflows/$1/$2/(?!workflow\\.ts)', KIT, RUNS, WING, HOSTED_KINDS, HOSTED_JOBS],
     mayType: ['^activities/$1/', '^activities/(?:index|run/|kube/)'],
+    packages: NONE,
+  },
+  {
+    sentence: 'a shared folder of a wing imports the kit and what its wing has in common: no controller',
+    of: /^workflows\/([^/]+)\/(?:model|database|resources)\//,
+    may: [KIT, WING],
+    mayType: ['^workflows/kit/kind/kubernetes/'],
     packages: NONE,
   },
   {
@@ -326,6 +334,7 @@ export const TABLE: readonly Row[] = [
     sentence: "a wing's activities import their wing and the engine: no other wing",
     of: /^activities\/([^/]+)\//,
     may: ['^activities/$1/', '^activities/(?:run|kube|journal|yaml)/', DEPS, KIT, WING],
+    mayType: ['^activities/program\\.ts$'],
     packages: ANY,
   },
   {

@@ -105,8 +105,9 @@ export class Claims {
   }
 
   private async provide({ metadata, spec = {}, status = {} }: Claim): Promise<void> {
-    const isOurs = spec.storageClassName === CLASS
-    if (!isOurs || spec.volumeName !== undefined || status.phase === 'Bound' || isDeleting(metadata)) return
+    const isPending = spec.volumeName === undefined && status.phase !== 'Bound'
+    if (spec.storageClassName !== CLASS || !isPending || isDeleting(metadata)) return
+    const { accessModes = ['ReadWriteOnce'], volumeMode = 'Filesystem', resources = {} } = spec
     const { uid = '', namespace = '', name } = metadata
     const path = join(this.deps.folder, uid)
     await create(this.deps.kube, resourcePath(VOLUMES, undefined), {
@@ -116,9 +117,9 @@ export class Claims {
       spec: {
         storageClassName: CLASS,
         persistentVolumeReclaimPolicy: 'Delete',
-        capacity: { storage: spec.resources?.requests?.['storage'] ?? '1Gi' },
-        accessModes: spec.accessModes ?? ['ReadWriteOnce'],
-        ...(spec.volumeMode !== undefined && { volumeMode: spec.volumeMode }),
+        capacity: { storage: resources.requests?.['storage'] ?? '1Gi' },
+        accessModes,
+        volumeMode,
         hostPath: { path, type: 'DirectoryOrCreate' },
         claimRef: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace, name, uid },
       },

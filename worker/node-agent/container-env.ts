@@ -1,7 +1,7 @@
 // The environment and command line of a container, with values of other objects and `$(VAR)` references. Source:
 // Kubernetes, kubelet and third_party/forked/golang/expansion.
 
-import type { AgentPod, ContainerSpec } from './agent-pod.ts'
+import type { AgentPod, ContainerSpec, EnvSource, EnvVar } from './agent-pod.ts'
 
 /** The data of ConfigMaps and Secrets by `configMap/NAME` and `secret/NAME`; undefined: the object does not exist. */
 export type KeySources = Readonly<Record<string, Readonly<Record<string, string>> | undefined>>
@@ -27,6 +27,11 @@ export function keySourcesOf({ env, envFrom }: ContainerSpec): readonly string[]
   return [...new Set([...ofVariables, ...ofAll])]
 }
 
+/** The pod and its addresses, for fields. */
+export interface FieldSource extends PodAddresses {
+  readonly pod: AgentPod
+}
+
 /**
  * The variables of the container. Later variables replace earlier ones; a value may refer to earlier variables.
  *
@@ -34,34 +39,32 @@ export function keySourcesOf({ env, envFrom }: ContainerSpec): readonly string[]
  */
 export function containerEnv(
   { env, envFrom }: ContainerSpec,
-  pod: AgentPod,
-  addresses: PodAddresses,
+  fields: FieldSource,
   sources: KeySources,
 ): Readonly<Record<string, string>> {
-  const values: Record<string, string> = {}
-  for (const { prefix = '', configMapRef, secretRef } of envFrom) {
-    const [kind, ref] = configMapRef === undefined ? ['secret', secretRef] : ['configMap', configMapRef]
-    const data = sources[`${kind}/${ref?.name ?? ''}`]
-    if (data === undefined && ref?.optional !== true)
-      throw new MissingValueError(`${kind} "${ref?.name ?? ''}" of envFrom does not exist`)
-    for (const [key, value] of Object.entries(data ?? {})) values[`${prefix}${key}`] = value
-  }
-  for (const { name, value, valueFrom } of env) {
-    const found =
-      valueFrom === undefined ? expand(value ?? '', values) : valueOf(name, valueFrom, pod, addresses, sources)
+  const values: Record<string, string> = Object.assign({}, ...envFrom.map((one) => allKeys(one, sources)))
+  for (const { name, value = '', valueFrom } of env) {
+    const found = valueFrom === undefined ? expand(value, values) : valueOf(name, valueFrom, fields, sources)
     if (found !== undefined) values[name] = found
   }
   return values
 }
 
+function allKeys({ prefix = '', configMapRef, secretRef }: EnvSource, sources: KeySources): Record<string, string> {
+  const { name = '', optional = false } = configMapRef ?? secretRef ?? {}
+  const kind = configMapRef === undefined ? 'secret' : 'configMap'
+  const data = sources[`${kind}/${name}`]
+  if (data === undefined && !optional) throw new MissingValueError(`${kind} "${name}" of envFrom does not exist`)
+  return Object.fromEntries(Object.entries(data ?? {}).map(([key, value]) => [`${prefix}${key}`, value]))
+}
+
 function valueOf(
   name: string,
-  { fieldRef, configMapKeyRef, secretKeyRef, ...others }: NonNullable<ContainerSpec['env'][number]['valueFrom']>,
-  pod: AgentPod,
-  addresses: PodAddresses,
+  { fieldRef, configMapKeyRef, secretKeyRef, ...others }: NonNullable<EnvVar['valueFrom']>,
+  fields: FieldSource,
   sources: KeySources,
 ): string | undefined {
-  if (fieldRef !== undefined) return fieldOf(fieldRef.fieldPath, pod, addresses, `env ${name}`)
+  if (fieldRef !== undefined) return fieldOf(fieldRef.fieldPath, fields, `env ${name}`)
   const [kind, ref] = configMapKeyRef === undefined ? ['secret', secretKeyRef] : ['configMap', configMapKeyRef]
   if (ref === undefined)
     throw new MissingValueError(`env ${name}: found ${Object.keys(others).join(', ')}, which is not supported`)
@@ -72,7 +75,7 @@ function valueOf(
 }
 
 /** The text of a pod's field, as the downward API defines them. @throws MissingValueError for another field. */
-export function fieldOf(path: string, pod: AgentPod, { podIP, hostIP }: PodAddresses, user: string): string {
+export function fieldOf(path: string, { pod, podIP, hostIP }: FieldSource, user: string): string {
   const { labels = {}, annotations = {} } = pod.object.metadata
   const [, map, key = ''] = /^metadata\.(labels|annotations)\['(.*)'\]$/.exec(path) ?? []
   if (map !== undefined) return (map === 'labels' ? labels : annotations)[key] ?? ''

@@ -17,7 +17,7 @@ import {
   type Exit,
   STABLE_MS,
 } from './decide.ts'
-import type { ContainerFolder, RunFolder, RunRecord, ShimTraces } from './pod-folder.ts'
+import type { ContainerFolder, RunRecord, ShimTraces } from './pod-folder.ts'
 import { Probe, runCheck, type ProbeTarget } from './probe.ts'
 import { killContainer, OWN_VARIABLE, readText, signalTo } from './processes.ts'
 import { startShim } from './shim.ts'
@@ -78,7 +78,7 @@ export class ContainerProcessRun {
     const before = { restarts: number, ...(last !== undefined && { last }) }
     // The agent ended before it wrote the record, so nothing was started.
     if (record === undefined) return { run: { state: 'none' }, crashes: 0, ...before }
-    const run = this.ends.get(number) ?? (await this.lookAtRun(number, folder, record, isRebooted, nowMs))
+    const run = this.ends.get(number) ?? (await this.lookAtRun(number, record, isRebooted, nowMs))
     if (run.state !== 'ended') return { run, crashes: record.crashes, ...before }
     const isStable = run.startedMs !== undefined && run.finishedMs - run.startedMs >= STABLE_MS
     return { run, crashes: isStable ? 1 : record.crashes + 1, ...before }
@@ -103,11 +103,11 @@ export class ContainerProcessRun {
 
   private async lookAtRun(
     number: number,
-    folder: RunFolder,
     record: RunRecord,
     isRebooted: boolean,
     nowMs: number,
   ): Promise<ContainerRun> {
+    const folder = this.deps.folder.run(number)
     if (record.unstartable !== undefined) return this.noteEnd(number, endedRun(record, NO_TRACES, nowMs))
     const traces = await folder.traces()
     // R2
@@ -139,22 +139,13 @@ export class ContainerProcessRun {
       this.following = new AbortController()
       this.deps.whileRunning(this.following.signal)
     }
-    const { startup, liveness, readiness, ...since } = (this.probes ??= this.makeProbes(record))
-    const isEnding = record.ending !== undefined
-    if (!isEnding) startup?.poll(startedMs, nowMs)
-    const isStarted = startup === undefined || (startup.isDecided && startup.succeeds)
-    if (isStarted && !isEnding) {
-      this.probes.startedMs = since.startedMs ?? (startup === undefined ? startedMs : nowMs)
-      liveness?.poll(this.probes.startedMs, nowMs)
-      readiness?.poll(this.probes.startedMs, nowMs)
-    }
+    const probes = (this.probes ??= this.makeProbes(record))
+    if (record.ending === undefined) pollProbes(probes, startedMs, nowMs)
     const message = await readText(this.deps.folder.terminationLog)
     return {
       state: 'running',
       startedMs,
-      isStarted,
-      isReady: isStarted && (readiness?.succeeds ?? true),
-      isUnhealthy: startup?.succeeds === false || liveness?.succeeds === false,
+      ...probeResults(probes),
       ...(message !== undefined && { message }),
       ...(record.ending !== undefined && { ending: record.ending }),
     }
@@ -193,7 +184,8 @@ export class ContainerProcessRun {
     // A folder without a process was left by an agent that ended at once.
     const isUnused = before !== undefined && (await folder.run(before).traces()).claimedMs === undefined
     const wasUnstartable = before !== undefined && this.ends.has(before)
-    const number = before === undefined ? 0 : isUnused && !wasUnstartable ? before : before + 1
+    const next = before === undefined ? 0 : before + 1
+    const number = before !== undefined && isUnused && !wasUnstartable ? before : next
     const run = folder.run(number)
     if ('unstartable' in start) {
       await run.write({ argv: [], env: {}, cwd: folder.root, crashes, unstartable: start.unstartable })
@@ -256,6 +248,29 @@ export class ContainerProcessRun {
     const folder = number === undefined ? undefined : this.deps.folder.run(number)
     const record = await folder?.read()
     if (folder !== undefined && record !== undefined) await folder.write({ ...record, ending })
+  }
+}
+
+function hasStarted({ startup }: Probes): boolean {
+  return startup === undefined || (startup.isDecided && startup.succeeds)
+}
+
+/** The other probes begin after the startup probe has succeeded. */
+function pollProbes(probes: Probes, startedMs: number, nowMs: number): void {
+  probes.startup?.poll(startedMs, nowMs)
+  if (!hasStarted(probes)) return
+  probes.startedMs ??= probes.startup === undefined ? startedMs : nowMs
+  probes.liveness?.poll(probes.startedMs, nowMs)
+  probes.readiness?.poll(probes.startedMs, nowMs)
+}
+
+function probeResults(probes: Probes) {
+  const { startup, liveness, readiness } = probes
+  const isStarted = hasStarted(probes)
+  return {
+    isStarted,
+    isReady: isStarted && (readiness?.succeeds ?? true),
+    isUnhealthy: startup?.succeeds === false || liveness?.succeeds === false,
   }
 }
 

@@ -138,20 +138,43 @@ const DEADLINE_END = {
 export function decide(pod: AgentPod | undefined, facts: PodFacts, nowMs: number, settings: Settings): Decision {
   if (pod === undefined) return forDeletedPod(facts, nowMs)
   if (facts.acceptedMs === undefined) return forUnknownPod(pod)
-  const isActive = hasProcess(facts)
-  if (facts.ending !== undefined && isActive)
-    return { ...NO_ACTION, report: !hasEnded(pod), ...whileEnding(facts.ending, nowMs) }
-  if (facts.ending !== undefined || ((pod.deletion !== undefined || hasEnded(pod)) && !isActive))
-    return endOf(pod, facts.ending?.why === 'deadline' ? DEADLINE_END : { phase: phaseAtEnd(facts) })
-  const deadlineMs = pod.activeDeadlineMs === undefined ? undefined : facts.acceptedMs + pod.activeDeadlineMs
-  if (deadlineMs !== undefined && deadlineMs <= nowMs)
-    return isActive ? ending(pod, 'deadline', pod.graceMs) : endOf(pod, DEADLINE_END)
+  const deadlineMs = pod.activeDeadlineMs === undefined ? undefined : facts.acceptedMs + pod.activeDeadlineMs - nowMs
+  return hasProcess(facts)
+    ? forActivePod(pod, facts, { nowMs, settings, deadlineMs })
+    : forIdlePod(pod, facts, { nowMs, settings, deadlineMs })
+}
+
+interface Times {
+  readonly nowMs: number
+  readonly settings: Settings
+  /** The time until the pod's deadline; undefined: it has none. */
+  readonly deadlineMs: number | undefined
+}
+
+function forActivePod(pod: AgentPod, facts: PodFacts, times: Times): Decision {
+  if (facts.ending !== undefined)
+    return { ...NO_ACTION, report: !hasEnded(pod), ...whileEnding(facts.ending, times.nowMs) }
+  if (isPast(times.deadlineMs)) return ending(pod, 'deadline', pod.graceMs)
   // A pod that another client has marked as ended is treated as deleted.
   if (pod.deletion !== undefined || hasEnded(pod)) return ending(pod, 'deleted', (pod.deletion ?? pod).graceMs)
-  const next = nextStarts(pod, facts, nowMs, settings)
-  if (next.end !== undefined) return endOf(pod, next.end)
-  const againMs = soonest([next.againMs, deadlineMs === undefined ? undefined : deadlineMs - nowMs])
-  return { ...NO_ACTION, report: true, act: next.act, backOff: next.backOff, againMs }
+  return next(pod, facts, times)
+}
+
+function forIdlePod(pod: AgentPod, facts: PodFacts, times: Times): Decision {
+  if (facts.ending?.why === 'deadline') return endOf(pod, DEADLINE_END)
+  if (facts.ending !== undefined || pod.deletion !== undefined || hasEnded(pod))
+    return endOf(pod, { phase: phaseAtEnd(facts) })
+  return isPast(times.deadlineMs) ? endOf(pod, DEADLINE_END) : next(pod, facts, times)
+}
+
+function isPast(leftMs: number | undefined): boolean {
+  return leftMs !== undefined && leftMs <= 0
+}
+
+function next(pod: AgentPod, facts: PodFacts, times: Times): Decision {
+  const { act, backOff, end, againMs } = nextStarts(pod, facts, times)
+  if (end !== undefined) return endOf(pod, end)
+  return { ...NO_ACTION, report: true, act, backOff, againMs: soonest([againMs, times.deadlineMs]) }
 }
 
 function ending(pod: AgentPod, why: EndReason, graceMs: number): Decision {
@@ -196,14 +219,14 @@ interface NextStarts extends Pick<Decision, 'act' | 'againMs' | 'backOff' | 'end
 }
 
 /** D6 */
-function nextStarts(pod: AgentPod, facts: PodFacts, nowMs: number, settings: Settings): NextStarts {
+function nextStarts(pod: AgentPod, facts: PodFacts, times: Times): NextStarts {
   for (const one of pod.init) {
     const { run } = factsOf(facts, one)
     if (run.state === 'ended' && isSuccess(run.exit)) continue
-    const next = nextStart(one, pod, facts, nowMs, settings)
-    return next.areDone ? { ...next, end: { phase: 'Failed' } } : next
+    const start = nextStart(one, pod, facts, times)
+    return start.areDone ? { ...start, end: { phase: 'Failed' } } : start
   }
-  const all = pod.containers.map((one) => nextStart(one, pod, facts, nowMs, settings))
+  const all = pod.containers.map((one) => nextStart(one, pod, facts, times))
   return {
     act: all.flatMap(({ act }) => act),
     backOff: Object.assign({}, ...all.map(({ backOff }) => backOff)) as Decision['backOff'],
@@ -217,8 +240,7 @@ function nextStart(
   { name, isInit }: ContainerSpec,
   pod: AgentPod,
   facts: PodFacts,
-  nowMs: number,
-  { restartDelayMs }: Settings,
+  { nowMs, settings: { restartDelayMs } }: Times,
 ): NextStarts {
   const { run, crashes } = factsOf(facts, { name })
   const waiting = { act: [], againMs: undefined, backOff: {}, end: undefined, areDone: false }
@@ -229,14 +251,16 @@ function nextStart(
     if (!run.isUnhealthy) return waiting
     return { ...waiting, act: [{ do: 'terminate', container: name, why: 'unhealthy', graceMs: pod.graceMs }] }
   }
-  const { restartPolicy } = pod
-  const isOver = restartPolicy === 'Never' || ((restartPolicy === 'OnFailure' || isInit) && isSuccess(run.exit))
-  if (isOver) return { ...waiting, areDone: true }
+  if (isOver(run.exit, isInit, pod)) return { ...waiting, areDone: true }
   // The first restart is immediate.
   const delayMs = crashes < 2 ? 0 : Math.min(restartDelayMs * 2 ** (crashes - 2), MAX_RESTART_DELAY_MS)
   const leftMs = run.finishedMs + delayMs - nowMs
   if (leftMs <= 0) return { ...waiting, act: [{ do: 'start', container: name }] }
   return { ...waiting, againMs: leftMs, backOff: { [name]: delayMs } }
+}
+
+function isOver(exit: Exit, isInit: boolean, { restartPolicy }: AgentPod): boolean {
+  return restartPolicy === 'Never' || ((restartPolicy === 'OnFailure' || isInit) && isSuccess(exit))
 }
 
 export function factsOf(facts: PodFacts, { name }: Pick<ContainerSpec, 'name'>): ContainerFacts {

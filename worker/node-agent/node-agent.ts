@@ -57,8 +57,8 @@ async function openWings(flags: AgentFlags, place: Omit<AgentPlace, 'folder'>): 
     [...declared, ...further].map(async ([name, pods]) => {
       const folder = join(flags.state, 'wings', name)
       await mkdir(folder, { recursive: true, mode: 0o700 })
-      const { open } = await pods.load()
-      return { name, labels: pods.labels, pods: await open(flags.valuesOf(pods), { ...place, folder }) }
+      const module = await pods.load()
+      return { name, labels: pods.labels, pods: await module.open(flags.valuesOf(pods), { ...place, folder }) }
     }),
   )
 }

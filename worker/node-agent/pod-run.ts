@@ -122,7 +122,10 @@ export class ProcessPod implements PodRun {
       Reflect.deleteProperty(this.waiting, name)
       await container.start(start, facts.run.state === 'ended' ? facts.crashes : 0)
     } catch (error) {
-      if (error instanceof UnstartableError) return await container.start({ unstartable: error.message }, facts.crashes)
+      if (error instanceof UnstartableError) {
+        await container.start({ unstartable: error.message }, facts.crashes)
+        return
+      }
       const reason = error instanceof MissingValueError ? 'CreateContainerConfigError' : 'ContainerCreating'
       this.waiting[name] = { reason, message: textOf(error) }
       throw error
@@ -140,7 +143,7 @@ export class ProcessPod implements PodRun {
     const pod = this.pod
     const files = folder.container(spec.name)
     const mounts = await this.volumes.mount(pod, spec, files)
-    const env = containerEnv(spec, pod, { hostIP, podIP }, await this.keySources(spec))
+    const env = containerEnv(spec, { pod, hostIP, podIP }, await this.keySources(spec))
     const outside = (path: string) => outsideOf(path, files.root)
     return {
       pod: pod.object,

@@ -45,7 +45,7 @@ function filesOf(volume: string, source: Projection, pod: AgentPod, sources: Fil
   const items = (downwardAPI?.items ?? []).map(({ path, fieldRef }) => {
     if (fieldRef === undefined)
       throw new MissingValueError(`volume "${volume}": resourceFieldRef of "${path}" is not supported`)
-    return [path, Buffer.from(fieldOf(fieldRef.fieldPath, pod, sources.addresses, `volume "${volume}"`))]
+    return [path, Buffer.from(fieldOf(fieldRef.fieldPath, { pod, ...sources.addresses }, `volume "${volume}"`))]
   })
   return Object.fromEntries(items) as Files
 }

@@ -80,13 +80,13 @@ export class Volumes {
     for (const used of objectsOf(sources)) {
       const key = `${used.kind}/${used.name}`
       if (this.watched.has(key)) continue
-      await objects.use(used.kind, pod.namespace, used.name, onChange, signal)
+      await objects.use({ ...used, namespace: pod.namespace }, onChange, signal)
       this.watched.add(key)
     }
     for (const { serviceAccountToken: source } of sources)
       if (source !== undefined) await this.renewToken(`${name}/${source.path}`, source, pod)
     const files = volumeFiles(name, sources, pod, {
-      object: (kind, object) => objects.get(kind, pod.namespace, object),
+      object: (kind, object) => objects.get({ kind, namespace: pod.namespace, name: object }),
       token: (source) => this.tokens.get(`${name}/${source.path}`)?.text ?? '',
       addresses,
     })

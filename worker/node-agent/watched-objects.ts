@@ -5,7 +5,16 @@ import { followObjects } from '../../activities/kube/follow-objects.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 
 const PLURALS = { configMap: 'configmaps', secret: 'secrets' } as const
-export type WatchedKind = keyof typeof PLURALS
+
+export interface WatchedObject {
+  readonly kind: keyof typeof PLURALS
+  readonly namespace: string
+  readonly name: string
+}
+
+function keyOf({ kind, namespace, name }: WatchedObject): string {
+  return `${kind}/${namespace}/${name}`
+}
 
 interface Watched {
   readonly users: Set<() => void>
@@ -24,15 +33,9 @@ export class WatchedObjects {
   }
 
   /** Watches the object until the signal, and calls `onChange` after each change. Resolves after the first list. */
-  async use(
-    kind: WatchedKind,
-    namespace: string,
-    name: string,
-    onChange: () => void,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const key = `${kind}/${namespace}/${name}`
-    const watched = this.watched.get(key) ?? this.start(key, kind, namespace, name)
+  async use(object: WatchedObject, onChange: () => void, signal: AbortSignal): Promise<void> {
+    const key = keyOf(object)
+    const watched = this.watched.get(key) ?? this.start(key, object)
     watched.users.add(onChange)
     signal.addEventListener('abort', () => {
       watched.users.delete(onChange)
@@ -44,27 +47,21 @@ export class WatchedObjects {
   }
 
   /** The object of a watch; undefined: it does not exist. */
-  get(kind: WatchedKind, namespace: string, name: string): KubeObject | undefined {
-    return this.watched.get(`${kind}/${namespace}/${name}`)?.object
+  get(object: WatchedObject): KubeObject | undefined {
+    return this.watched.get(keyOf(object))?.object
   }
 
-  private start(key: string, kind: WatchedKind, namespace: string, name: string): Watched {
+  private start(key: string, object: WatchedObject): Watched {
     let markListed: () => void = () => undefined
     const listed = new Promise<void>((resolve) => (markListed = resolve))
     const watched: Watched = { users: new Set(), stop: new AbortController(), listed, object: undefined }
     this.watched.set(key, watched)
-    const path = resourcePath({ apiVersion: 'v1', plural: PLURALS[kind] }, namespace)
-    void this.follow(watched, path, kind, name, markListed)
+    void this.follow(watched, object, markListed)
     return watched
   }
 
-  private async follow(
-    watched: Watched,
-    path: string,
-    kind: WatchedKind,
-    name: string,
-    listed: () => void,
-  ): Promise<void> {
+  private async follow(watched: Watched, { kind, namespace, name }: WatchedObject, listed: () => void): Promise<void> {
+    const path = resourcePath({ apiVersion: 'v1', plural: PLURALS[kind] }, namespace)
     const { signal } = watched.stop
     const query = { fieldSelector: `metadata.name=${name}` }
     // A list has no kinds of its items.

@@ -1,0 +1,15 @@
+// The wing's permissions and webhook. Its controllers run programs of FoundationDB, so a process serves this wing only
+// if `--wings` names it.
+
+import type { Wing } from '../kit/index.ts'
+
+export const foundationdbWing = {
+  flags: {},
+  workerRules: [],
+  onlyWhenNamed: true,
+  // No label exempts an object from the rules: custom parameters and URLs become arguments of programs.
+  admission: {
+    configuration: 'foundationdb-validation-webhook',
+    domain: 'validation.apps.foundationdb.org',
+  },
+} as const satisfies Wing
