@@ -38,7 +38,9 @@ function image(
   defaults: ImageConfig,
 ): string {
   const own: readonly ImageConfig[] = templateImage === '' ? [] : [{ baseImage: templateImage }]
-  const entries: readonly ImageConfig[] = [...own, ...imageConfigs, defaults].filter((one) => (one.version ?? version) === version)
+  const entries: readonly ImageConfig[] = [...own, ...imageConfigs, defaults].filter(
+    (one) => (one.version ?? version) === version,
+  )
   const first = (part: 'baseImage' | 'tag' | 'tagSuffix') =>
     entries.find((one) => (one[part] ?? '') !== '')?.[part] ?? ''
   const tag = first('tag')

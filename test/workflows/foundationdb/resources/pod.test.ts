@@ -117,8 +117,11 @@ describe('the Pod of a process group with split images', () => {
       processes: { general: { podTemplate: { metadata: { labels: { x: 'y' }, annotations: { note: 'z' } } } } },
     })
     const { metadata } = clusterPod({
-      ...{ settings, group: STORAGE, version: '7.1.67' },
-      ...{ configMapHash: 'abc', publicIP: '10.2.0.1' },
+      settings,
+      group: STORAGE,
+      version: '7.1.67',
+      configMapHash: 'abc',
+      publicIP: '10.2.0.1',
     })
     expect(metadata).toEqual({
       name: 'db-storage-1',
