@@ -8,6 +8,7 @@
 import { keyAfter, SYSTEM_END, USER_END } from './byte-string.ts'
 import { DatabaseError } from './database-error.ts'
 import type { SimulatedProcess } from './process.ts'
+import type { Shard } from './shards.ts'
 import { systemRows } from './system-keys.ts'
 import type { Mutation, State } from './state.ts'
 
@@ -111,12 +112,7 @@ export class Transactions {
     for (const mutation of mutations) {
       for (const shard of state.shards.overlapping(...EXTENT(mutation))) {
         const part = clip(mutation, shard.begin, state.shards.endOf(shard))
-        const live = shard.team.filter((id) => state.isAlive(id) && !shard.stale.has(id))
-        for (const id of live) byProcess.set(id, [...(byProcess.get(id) ?? []), part])
-        for (const id of shard.team.filter((member) => !live.includes(member))) {
-          if (live.length > 0) shard.stale.add(id)
-          else this.queued.set(id, [...(this.queued.get(id) ?? []), part])
-        }
+        for (const id of this.distribute(shard, part)) byProcess.set(id, [...(byProcess.get(id) ?? []), part])
       }
     }
     return [...byProcess].map(async ([id, parts]) => {
@@ -124,6 +120,16 @@ export class Transactions {
       if (store !== undefined) for (const part of parts) applyMutation(store, part)
       await state.effects.persist(id, parts)
     })
+  }
+
+  /** @returns the live members of the shard's team; keeps the change for the others. */
+  private distribute(shard: Shard, part: Mutation): string[] {
+    const live = shard.team.filter((id) => this.state.isAlive(id) && !shard.stale.has(id))
+    for (const id of shard.team.filter((member) => !live.includes(member))) {
+      if (live.length > 0) shard.stale.add(id)
+      else this.queued.set(id, [...(this.queued.get(id) ?? []), part])
+    }
+    return live
   }
 
   /** Applies commits that happened while the process was away. */
