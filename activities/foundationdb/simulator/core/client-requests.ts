@@ -75,7 +75,7 @@ function keyHandlers({ state, transactions }: Database) {
     special: ({ clusterFile }) => specialRows(state, clusterFile),
     commit: async (params) => await transactions.commit(params),
     locations: async ({ begin, end }) => {
-      await state.until(() => state.available)
+      await state.until(() => state.available && state.shards.shards.length > 0)
       return state.shards.overlapping(begin, end).map((shard) => ({
         begin: shard.begin,
         end: state.shards.endOf(shard),

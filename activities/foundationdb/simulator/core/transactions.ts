@@ -61,6 +61,7 @@ export class Transactions {
   /** Whether a live process holds all keys of the range. */
   isReadable(begin: string, end: string): boolean {
     const { shards } = this.state
+    if (shards.shards.length === 0) return false
     return shards.overlapping(begin, end).every((shard) => this.sourceOf(shard.team, shard.stale) !== undefined)
   }
 
@@ -89,7 +90,8 @@ export class Transactions {
   async commit({ readVersion, reads, mutations, ...options }: Commit): Promise<number> {
     const { state } = this
     for (const mutation of mutations) checkLegal(...EXTENT(mutation), options)
-    await state.until(() => state.available)
+    // A new database has no place for keys until the data distributor chose the first team.
+    await state.until(() => state.available && state.shards.shards.length > 0)
     if (state.lockUid !== undefined && options.lockAware !== true) throw new DatabaseError(1038)
     const version = state.nextVersion()
     if (readVersion !== undefined) this.checkConflicts(readVersion, reads, version)

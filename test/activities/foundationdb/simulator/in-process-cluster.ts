@@ -117,6 +117,13 @@ export class InProcessCluster {
     this.database.lose(idOf(address))
   }
 
+  /** Starts a stopped process again with its data directory. */
+  restart(address: string): void {
+    const plan = this.plans.get(address)
+    if (plan === undefined) throw new Error(`no process was started at ${address}`)
+    this.start(plan)
+  }
+
   /** The process and its data directory are gone. */
   destroy(address: string): void {
     this.stop(address)
