@@ -15,7 +15,8 @@ import type { Mutation } from '../core/state.ts'
 import { BackupContainer, sizeOf } from './backup-container.ts'
 import { describeState, isRestorable, isRunning } from './backup-status.ts'
 import { isInRanges } from './fdbrestore.ts'
-import { Records, type BackupRecord, type RestoreRecord } from './records.ts'
+import type { Records } from './records.ts'
+import { type BackupRecord, type RestoreRecord } from './records.ts'
 import { newUid, runTool, toolVersion, type ToolSession } from './tool-session.ts'
 
 const POLL_SECONDS = 0.5

@@ -68,7 +68,7 @@ async function start({ host, options, records }: ToolSession): Promise<void> {
   const { tag } = options
   const url = requiredUrl(options.url)
   const intervalSeconds = readInterval(options.interval) ?? DEFAULT_INTERVAL_SECONDS
-  // Checks the URL before the database is asked.
+  // An invalid URL is an error even if the database is unavailable.
   containerFolder(url, host.environment)
   const store = records()
   const before = await store.backup(tag)
@@ -79,7 +79,12 @@ async function start({ host, options, records }: ToolSession): Promise<void> {
     const destination = url.startsWith('file://') ? `${url}/backup-${folderTime(host)}` : url
     new BackupContainer(destination, host.environment).create()
     await store.change<BackupRecord>('backup', tag, () => ({
-      ...{ tag, uid: newUid(host), url: destination, state: 'Submitted', intervalSeconds, bytes: 0 },
+      tag,
+      uid: newUid(host),
+      url: destination,
+      state: 'Submitted',
+      intervalSeconds,
+      bytes: 0,
       stopsWhenDone: !options.isContinuous,
     }))
   }

@@ -63,18 +63,8 @@ const SWITCHES: Readonly<Record<string, string>> = {
 
 /** Returns the options, or the option that the tool does not know. */
 export function readToolOptions(argv: readonly string[]): ToolOptions | string {
-  const found = new Map<string, string[]>()
-  const words = [...argv]
-  for (let word = words.shift(); word !== undefined; word = words.shift()) {
-    const [, written = '', value] = /^--?([A-Za-z][\w-]*)(?:=(.*))?$/s.exec(word) ?? []
-    const name = written.replaceAll('_', '-')
-    if (/^(?:knob|locality)-/.test(name)) continue
-    const [option, flag] = [VALUES[name], SWITCHES[name]]
-    if (option === undefined && flag === undefined) return word.replace(/=.*/s, '')
-    const key = option ?? flag ?? ''
-    const text = option === undefined ? '' : (value ?? words.shift() ?? '')
-    found.set(key, [...(found.get(key) ?? []), text])
-  }
+  const found = readWords(argv)
+  if (typeof found === 'string') return found
   const last = (key: string): string | undefined => found.get(key)?.at(-1)
   return {
     clusterFile: last('cluster'),
@@ -88,4 +78,19 @@ export function readToolOptions(argv: readonly string[]): ToolOptions | string {
     waits: found.has('wait'),
     isDryRun: found.has('dryrun'),
   }
+}
+
+function readWords(argv: readonly string[]): Map<string, string[]> | string {
+  const found = new Map<string, string[]>()
+  const words = [...argv]
+  for (let word = words.shift(); word !== undefined; word = words.shift()) {
+    const [, written = '', value] = /^--?([A-Za-z][\w-]*)(?:=(.*))?$/s.exec(word) ?? []
+    const name = written.replaceAll('_', '-')
+    const key = VALUES[name] ?? SWITCHES[name]
+    if (key !== undefined) {
+      const text = name in VALUES ? (value ?? words.shift() ?? '') : ''
+      found.set(key, [...(found.get(key) ?? []), text])
+    } else if (!/^(?:knob|locality)-/.test(name)) return word.replace(/=.*/s, '')
+  }
+  return found
 }

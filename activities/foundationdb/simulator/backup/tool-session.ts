@@ -74,6 +74,7 @@ function connect(host: Host, { clusterFile }: ToolOptions): Client {
     certificate: environment['FDB_TLS_CERTIFICATE_FILE'],
     key: environment['FDB_TLS_KEY_FILE'],
     ca: environment['FDB_TLS_CA_FILE'],
+    peers: environment['FDB_TLS_VERIFY_PEERS'],
   }
   const gateway = tcpGateway({ tls, logGroup: 'default', version: host.version, exists: existsSync })
   return new Client(host.clock, gateway, file.connection)
