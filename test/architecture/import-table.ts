@@ -344,6 +344,7 @@ export const TABLE: readonly Row[] = [
     sentence: "a wing's activities import their wing and the engine: no other wing",
     of: /^activities\/([^/]+)\//,
     may: ['^activities/$1/', '^activities/(?:run|kube|journal|yaml)/', DEPS, KIT, WING],
+    mayType: ['^activities/program\\.ts$'],
     packages: ANY,
   },
   {

@@ -51,8 +51,9 @@ const specField = record(
   },
 )
 
+/** `unitialized` is the spelling of fdbrestore. Source: spec/foundationdb.md 1.6; recording 21. */
 export const RESTORE_STATES = [
-  ...(['uninitialized', 'queued', 'starting', 'running', 'completed', 'aborted', 'Unknown'] as const),
+  ...(['uninitialized', 'unitialized', 'queued', 'starting', 'running', 'completed', 'aborted', 'Unknown'] as const),
 ] as const
 
 const statusField = record('The observed restore.', {
