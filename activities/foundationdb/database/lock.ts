@@ -31,8 +31,7 @@ export async function takeLock(database: Database, options: LockOptions, now: nu
   const { lockID, durationSeconds } = options
   const key = lockKey(options, 'global')
   const denied = new Set(await denyList(database, options))
-  if (denied.has(lockID))
-    throw new CommandFailure('refused', `lock: controller "${lockID}" is on the deny list`) // L1
+  if (denied.has(lockID)) throw new CommandFailure('refused', `lock: controller "${lockID}" is on the deny list`) // L1
   await database.transact([key], ([value]) => {
     const holder = value === undefined ? undefined : holderIn(value)
     const isFree = holder === undefined || holder.end < now || denied.has(holder.id)

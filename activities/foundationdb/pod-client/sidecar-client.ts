@@ -82,7 +82,15 @@ async function send(
   const request = tls === undefined ? httpRequest : httpsRequest
   const limited = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
   // The certificate names no Pod address; the authority proves that the Pod belongs to the database.
-  const options = { host, port: SIDECAR_PORT, method, path, signal: limited, ...tls, checkServerIdentity: () => undefined }
+  const options = {
+    host,
+    port: SIDECAR_PORT,
+    method,
+    path,
+    signal: limited,
+    ...tls,
+    checkServerIdentity: () => undefined,
+  }
   return await new Promise((resolve, reject) => {
     const sent = request(options, (answer) => {
       let body = ''

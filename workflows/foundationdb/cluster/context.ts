@@ -6,6 +6,7 @@
 
 import type { DatabaseStatus } from '../../../activities/foundationdb/database/status.ts'
 import { type ClusterSettings, clusterSettings } from '../model/cluster-settings.ts'
+import { podName } from '../model/process-group-id.ts'
 import { type DatabaseCalls, databaseCalls } from './database-calls.ts'
 import type { ClusterStatus, ProcessGroupStatus } from './kind.ts'
 import type { ObservedClaim, ObservedConfigMap, ObservedPod, ObservedService } from './observed.ts'
@@ -38,9 +39,7 @@ export interface ClusterContext {
 
 /** `unknown`: there is no connection string yet. */
 export type DatabaseReading =
-  | { readonly status: DatabaseStatus }
-  | { readonly problem: string }
-  | { readonly unknown: true }
+  { readonly status: DatabaseStatus } | { readonly problem: string } | { readonly unknown: true }
 
 const CONTEXTS = new WeakMap<ClusterPass, ClusterContext>()
 
@@ -82,6 +81,17 @@ export function processGroupsIn({ status }: Pick<ClusterContext, 'status'>): rea
   return status.processGroups ?? []
 }
 
+/** Pods by the ID of their process group. */
+export function podsByGroup(context: ClusterContext): ReadonlyMap<string, ObservedPod> {
+  const byName = new Map(context.pods.map((pod) => [pod.metadata.name, pod]))
+  return new Map(
+    processGroupsIn(context).flatMap(({ processGroupID: id }) => {
+      const pod = byName.get(podName(context.settings.name, id))
+      return pod === undefined ? [] : [[id, pod] as const]
+    }),
+  )
+}
+
 /** Replaces process groups by the result of `change`; undefined removes one. */
 export function changeProcessGroups(
   context: ClusterContext,
@@ -92,7 +102,10 @@ export function changeProcessGroups(
 }
 
 /** The connection string: of the status, or of the spec for a cluster that joins a database. */
-export function connectionStringOf({ status, settings }: Pick<ClusterContext, 'status' | 'settings'>): string | undefined {
+export function connectionStringOf({
+  status,
+  settings,
+}: Pick<ClusterContext, 'status' | 'settings'>): string | undefined {
   const { connectionString = '' } = status
   const known = connectionString === '' ? (settings.spec.seedConnectionString ?? '') : connectionString
   return known === '' ? undefined : known

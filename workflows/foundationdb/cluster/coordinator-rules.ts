@@ -13,7 +13,11 @@ export function coordinatorRules(context: ClusterContext): CoordinatorRules {
     selection: coordinatorSelection,
     useDNS: settings.routing.useDNSInClusterFile,
     isTls: wantsTls(settings),
-    marked: new Set(processGroupsIn(context).filter(isMarked).map(({ processGroupID }) => processGroupID)),
+    marked: new Set(
+      processGroupsIn(context)
+        .filter(isMarked)
+        .map(({ processGroupID }) => processGroupID),
+    ),
     primaryDataCenter: dataCenter,
   }
 }

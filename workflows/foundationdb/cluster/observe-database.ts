@@ -18,7 +18,10 @@ export async function observeDatabase(context: ClusterContext): Promise<Database
   const reading = await readDatabase(context)
   if (!('status' in reading)) {
     const { health = {} } = context.status
-    updateStatus(context, { health: { ...health, available: false, healthy: false }, requiredAddresses: kindsOf(context, []) })
+    updateStatus(context, {
+      health: { ...health, available: false, healthy: false },
+      requiredAddresses: kindsOf(context, []),
+    })
     observeVersion(context, [])
     return undefined
   }
@@ -37,7 +40,10 @@ export async function observeDatabase(context: ClusterContext): Promise<Database
     ...(status.isAvailable && status.configuration !== undefined && { databaseConfiguration: knownFields(status) }),
     ...(status.isAvailable && { needsNewCoordinators: needsNewCoordinators(context, status) }),
   })
-  observeVersion(context, status.processes.map(({ version }) => version))
+  observeVersion(
+    context,
+    status.processes.map(({ version }) => version),
+  )
   return status
 }
 
@@ -71,9 +77,7 @@ function observeVersion(context: ClusterContext, versions: readonly string[]): v
   const { runningVersion = '' } = context.status
   const counts = new Map<string, number>()
   for (const version of versions) if (version !== '') counts.set(version, (counts.get(version) ?? 0) + 1)
-  const [most] = [...counts].sort(
-    ([one, first], [other, second]) => second - first || compareVersions(other, one),
-  )
+  const [most] = [...counts].sort(([one, first], [other, second]) => second - first || compareVersions(other, one))
   const before = runningVersion === '' ? context.settings.version : runningVersion
   updateStatus(context, { runningVersion: most?.[0] ?? before })
 }

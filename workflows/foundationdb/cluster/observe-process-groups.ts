@@ -5,20 +5,21 @@
 //   P3. Process groups in the maintenance zone stay as they are.
 
 import type { DatabaseStatus, ProcessStatus } from '../../../activities/foundationdb/database/status.ts'
-import { isStateful, LAST_CONFIG_MAP_ANNOTATION, LAST_SPEC_ANNOTATION, type ProcessGroupCondition, PUBLIC_IP_ANNOTATION } from '../contract.ts'
+import {
+  isStateful,
+  LAST_CONFIG_MAP_ANNOTATION,
+  LAST_SPEC_ANNOTATION,
+  type ProcessGroupCondition,
+  PUBLIC_IP_ANNOTATION,
+  SIDECAR_CONTAINER,
+} from '../contract.ts'
 import { serversPerPod } from '../model/cluster-settings.ts'
 import { podName, volumeClaimName } from '../model/process-group-id.ts'
 import { changeProcessGroups, type ClusterContext, processGroupsIn, updateStatus } from './context.ts'
-import { expectedProcessCommands, type ExpectedObjects } from './expected-objects.ts'
+import { type ExpectedObjects, includes } from './expected-objects.ts'
 import type { ProcessGroupStatus } from './kind.ts'
-import {
-  imageOf,
-  isRunning,
-  isTerminating,
-  type ObservedPod,
-  processClassOf,
-  processGroupOf,
-} from './observed.ts'
+import { isSameCommandLine } from '../resources/monitor-configuration.ts'
+import { imageOf, isRunning, isTerminating, type ObservedPod, processClassOf, processGroupOf } from './observed.ts'
 import { isExcluded, isMarked, marked, notExcluded, withConditions, withoutExclusion } from './process-groups.ts'
 import { exclusionTargets } from './exclusion-targets.ts'
 
@@ -78,7 +79,7 @@ function observed(context: ClusterContext, group: ProcessGroupStatus, observatio
     },
     {
       ...objectConditions(context, current, pod),
-      ...(pod === undefined ? {} : podConditions(context, current, pod, observation.expected)),
+      ...(pod === undefined ? {} : podConditions(current, pod, observation.expected)),
       ...(status === undefined || status.processes.length === 0
         ? {}
         : processConditions(context, current, { pod, own, expected: observation.expected })),
@@ -104,13 +105,16 @@ function withExclusion(
   return group.exclusionTimestamp !== undefined && isLifted && !isListed ? notExcluded(group) : group
 }
 
-function objectConditions(context: ClusterContext, group: ProcessGroupStatus, pod: ObservedPod | undefined): Conditions {
+function objectConditions(
+  context: ClusterContext,
+  group: ProcessGroupStatus,
+  pod: ObservedPod | undefined,
+): Conditions {
   const { settings, claims, services, now } = context
   const { processGroupID: id, processClass = '' } = group
   const claim = claims.find(({ metadata }) => metadata.name === volumeClaimName(settings.name, id))
   const service = services.find(({ metadata }) => metadata.name === podName(settings.name, id))
   const isLeaving = isMarked(group) && isExcluded(group)
-  const objects = [pod, claim, service]
   const failedSeconds = settings.automation.failedPodDurationSeconds
   const since = pod?.metadata.deletionTimestamp
   const isStuck = since !== undefined && now.seconds - unixSeconds(since) > failedSeconds
@@ -118,7 +122,7 @@ function objectConditions(context: ClusterContext, group: ProcessGroupStatus, po
     MissingPod: pod === undefined && !isLeaving,
     MissingPVC: isStateful(processClass) && claim === undefined && !isLeaving,
     MissingService: settings.routing.publicIPSource === 'service' && service === undefined && !isLeaving,
-    ResourcesTerminating: isLeaving && objects.some((object) => object === undefined || isTerminating(object)),
+    ResourcesTerminating: isLeaving && (pod === undefined || isTerminating(pod)),
     PodFailing: !isLeaving && (isStuck || isFailing(pod)),
     PodPending: pod?.status?.phase === 'Pending',
   }
@@ -135,7 +139,6 @@ function unixSeconds(timestamp: string): number {
 }
 
 function podConditions(
-  context: ClusterContext,
   group: ProcessGroupStatus,
   pod: ObservedPod,
   expected: ExpectedObjects,
@@ -143,12 +146,10 @@ function podConditions(
   if (isMarked(group) || isTerminating(pod)) return {}
   const { annotations = {}, labels = {} } = pod.metadata
   const wanted = expected.podOf(group)
-  const has = (found: Readonly<Record<string, string>>, all: Readonly<Record<string, string>>) =>
-    Object.entries(all).every(([key, value]) => found[key] === value)
   return {
-    IncorrectPodSpec: annotations[LAST_SPEC_ANNOTATION] !== wanted.specHash,
-    IncorrectPodMetadata: !has(labels, wanted.labels) || !has(annotations, wanted.annotations),
-    IncorrectSidecarImage: imageOf(pod, 'foundationdb-kubernetes-sidecar') !== wanted.sidecarImage,
+    IncorrectPodSpec: annotations[LAST_SPEC_ANNOTATION] !== wanted.specHash(),
+    IncorrectPodMetadata: !includes(labels, wanted.labels) || !includes(annotations, wanted.annotations),
+    IncorrectSidecarImage: imageOf(pod, SIDECAR_CONTAINER) !== wanted.sidecarImage,
     IncorrectConfigMap: annotations[LAST_CONFIG_MAP_ANNOTATION] !== wanted.configMapHash,
   }
 }
@@ -156,7 +157,15 @@ function podConditions(
 function processConditions(
   context: ClusterContext,
   group: ProcessGroupStatus,
-  { pod, own, expected }: { readonly pod: ObservedPod | undefined; readonly own: readonly ProcessStatus[]; readonly expected: ExpectedObjects },
+  {
+    pod,
+    own,
+    expected,
+  }: {
+    readonly pod: ObservedPod | undefined
+    readonly own: readonly ProcessStatus[]
+    readonly expected: ExpectedObjects
+  },
 ): Conditions {
   const { settings } = context
   const isLeaving = isMarked(group) && isExcluded(group)
@@ -166,21 +175,16 @@ function processConditions(
     MissingProcesses: own.length < count && !isLeaving,
     ProcessIsMarkedAsExcluded: own.some(({ isExcluded: is }) => is) && !isMarked(group),
     ProcessHasIOError: names.some((name) => ['io_timeout', 'io_error'].includes(name)),
-    ...(own.length > 0 && pod !== undefined && !isMarked(group) && { IncorrectCommandLine: hasOtherCommand(expected, pod, own) }),
+    ...(own.length > 0 &&
+      pod !== undefined &&
+      !isMarked(group) && { IncorrectCommandLine: hasOtherCommand(expected.commandsOf(pod, group), own) }),
   }
 }
 
 /** Whether a process runs with another command line than the monitor's configuration gives it now. */
-function hasOtherCommand(expected: ExpectedObjects, pod: ObservedPod, own: readonly ProcessStatus[]): boolean {
-  const commands = expectedProcessCommands(expected, pod)
-  if (commands === undefined) return false
-  return own.some(({ commandLine }) => !commands.has(sortedArguments(commandLine)))
-}
-
-/** The order of arguments has no meaning. */
-export function sortedArguments(commandLine: string): string {
-  const [program = '', ...args] = commandLine.trim().split(/\s+/)
-  return [program, ...args.sort()].join(' ')
+function hasOtherCommand(expected: readonly string[] | undefined, own: readonly ProcessStatus[]): boolean {
+  if (expected === undefined) return false
+  return own.some(({ commandLine }) => !expected.some((one) => isSameCommandLine(one, commandLine)))
 }
 
 /** P2 */

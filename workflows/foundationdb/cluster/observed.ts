@@ -2,7 +2,13 @@
 // spec/foundationdb.md 4.14.
 
 import type { JsonObject } from '../../kit/index.ts'
-import { MAIN_CONTAINER, PROCESS_CLASS_LABEL, PROCESS_GROUP_LABEL, SIDECAR_CONTAINER } from '../contract.ts'
+import {
+  MAIN_CONTAINER,
+  NO_SCHEDULE_LABEL,
+  PROCESS_CLASS_LABEL,
+  PROCESS_GROUP_LABEL,
+  SIDECAR_CONTAINER,
+} from '../contract.ts'
 
 export interface ObservedMeta {
   readonly name: string
@@ -30,11 +36,17 @@ interface EnvironmentVariable {
 export interface ObservedContainer {
   readonly name: string
   readonly image?: string
+  /** Only of a container that crashes on purpose. */
+  readonly command?: readonly string[]
   readonly env?: readonly EnvironmentVariable[]
 }
 
 export interface ObservedPod extends Observed {
-  readonly spec: { readonly nodeName?: string; readonly containers: readonly ObservedContainer[] }
+  readonly spec: {
+    readonly nodeName?: string
+    readonly containers: readonly ObservedContainer[]
+    readonly affinity?: { readonly nodeAffinity?: unknown }
+  }
   readonly status?: {
     readonly phase?: string
     readonly podIP?: string
@@ -64,7 +76,11 @@ export function podView(pod: JsonObject): ObservedPod {
   const { phase, podIP, podIPs, containerStatuses = [] } = status ?? {}
   return {
     ...rest,
-    spec: { ...(spec.nodeName !== undefined && { nodeName: spec.nodeName }), containers: spec.containers.map(container) },
+    spec: {
+      ...(spec.nodeName !== undefined && { nodeName: spec.nodeName }),
+      containers: spec.containers.map(container),
+      ...(spec.affinity?.nodeAffinity !== undefined && { affinity: { nodeAffinity: spec.affinity.nodeAffinity } }),
+    },
     status: {
       ...(phase !== undefined && { phase }),
       ...(podIP !== undefined && { podIP }),
@@ -74,11 +90,25 @@ export function podView(pod: JsonObject): ObservedPod {
   }
 }
 
+/** The program of a container that crashes on purpose; it does not exist. */
+const CRASH_LOOP = 'crash-loop'
+
+/** The containers of the Pod that crash on purpose. */
+export function crashingContainers({ spec }: ObservedPod): readonly string[] {
+  return spec.containers.filter(({ command }) => command?.includes(CRASH_LOOP) === true).map(({ name }) => name)
+}
+
+/** Whether no Node accepts the Pod, on purpose. */
+export function isUnschedulable({ spec }: ObservedPod): boolean {
+  return JSON.stringify(spec.affinity?.nodeAffinity ?? {}).includes(NO_SCHEDULE_LABEL)
+}
+
 /** Steps use the environment of the sidecar only: it substitutes variables in files. */
-function container({ name, image, env }: ObservedContainer): ObservedContainer {
+function container({ name, image, command, env }: ObservedContainer): ObservedContainer {
   return {
     name,
     ...(image !== undefined && { image }),
+    ...(command?.includes(CRASH_LOOP) === true && { command }),
     ...(name === SIDECAR_CONTAINER && env !== undefined && { env }),
   }
 }
@@ -116,6 +146,19 @@ function base<Of extends Observed>(object: JsonObject): Pick<Of, keyof Of> {
   } as unknown as Of
 }
 
+/** The folder of fdbserver: in the image of the main container, or with the binaries that a sidecar of another version has copied. */
+export function binaryFolderOf(pod: ObservedPod): string {
+  const own = imageVersion(imageOf(pod, SIDECAR_CONTAINER))
+  return own === imageVersion(imageOf(pod, MAIN_CONTAINER)) || own === undefined
+    ? '/usr/bin'
+    : `/var/dynamic-conf/bin/${own}`
+}
+
+/** The version in the tag of an image, without a suffix. */
+function imageVersion(image: string | undefined): string | undefined {
+  return /:(\d+\.\d+\.\d+)[^/:]*$/.exec(image ?? '')?.[1]
+}
+
 export function processGroupOf({ metadata }: Observed): string | undefined {
   return metadata.labels?.[PROCESS_GROUP_LABEL]
 }
@@ -134,7 +177,10 @@ export function isRunning({ spec, status }: ObservedPod): boolean {
   return status?.phase === 'Running' && spec.containers.every(({ name }) => ready.has(name))
 }
 
-export function imageOf({ spec }: ObservedPod, name: typeof MAIN_CONTAINER | typeof SIDECAR_CONTAINER): string | undefined {
+export function imageOf(
+  { spec }: ObservedPod,
+  name: typeof MAIN_CONTAINER | typeof SIDECAR_CONTAINER,
+): string | undefined {
   return spec.containers.find((one) => one.name === name)?.image
 }
 

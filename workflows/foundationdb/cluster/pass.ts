@@ -1,6 +1,6 @@
 // The pass over a FoundationDBCluster, and the objects that it observes.
 
-import type { LevelPass, StateQuery } from '../../kit/index.ts'
+import type { JsonObject, LevelPass, StateQuery } from '../../kit/index.ts'
 import type { FoundationDBCluster } from './kind.ts'
 import {
   claimView,
@@ -17,6 +17,8 @@ export interface ClusterState {
   readonly claims: readonly ObservedClaim[]
   readonly services: readonly ObservedService[]
   readonly configMap: ObservedConfigMap | undefined
+  /** Pods with all fields; read only for an update in place. */
+  readonly wholePods: readonly JsonObject[]
 }
 
 export type ClusterPass = LevelPass<ClusterState, FoundationDBCluster>
@@ -26,4 +28,5 @@ export const clusterQueries: Readonly<Record<keyof ClusterState, StateQuery>> = 
   claims: { kind: 'v1/PersistentVolumeClaim', many: true, owned: true, view: claimView },
   services: { kind: 'v1/Service', many: true, owned: true, view: serviceView },
   configMap: { kind: 'v1/ConfigMap', name: '${target.metadata.name}-config', owned: true },
+  wholePods: { kind: 'v1/Pod', many: true, owned: true, lazy: true, quiet: true },
 }

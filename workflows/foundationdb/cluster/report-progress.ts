@@ -21,8 +21,7 @@ export const reportProgress = lastAction<ClusterPass>('reportProgress', async (p
   const before = (pass.target.status?.conditions ?? []).find(({ type }) => type === RECONCILED_CONDITION)
   if (blocked?.hasStopped === true && (before?.reason !== reason || before.message !== message))
     await normalEvent(context, 'ReconciliationTerminatedEarly', `${reason}: ${message}`)
-  if (isComplete && !wasComplete(context))
-    await normalEvent(context, COMPLETE, `Reconciled generation ${generation}`)
+  if (isComplete && !wasComplete(context)) await normalEvent(context, COMPLETE, `Reconciled generation ${generation}`)
   setPassCondition(pass as unknown as ReportingPass, {
     type: RECONCILED_CONDITION,
     status: isComplete ? 'True' : 'False',

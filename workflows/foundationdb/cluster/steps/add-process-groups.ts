@@ -12,7 +12,10 @@ export const addProcessGroups = clusterStep('AddProcessGroups', async (context) 
   const missing = missingCounts(context)
   if (missing.length === 0) return undefined
   const { settings, pass, now } = context
-  const taken = [...processGroupsIn(context).map(({ processGroupID }) => processGroupID), ...(await excludedIDs(context))]
+  const taken = [
+    ...processGroupsIn(context).map(({ processGroupID }) => processGroupID),
+    ...(await excludedIDs(context)),
+  ]
   for (const [processClass, count] of missing) {
     const known = processGroupsIn(context)
     // The number of process groups is part of the seed, so a replaced process group gets another ID.

@@ -7,7 +7,14 @@ import { parseAddress, withoutFlags } from '../../database/process-address.ts'
 import { bounceProblem } from '../../database/safety.ts'
 import { isProtocolCompatible } from '../../model/version.ts'
 import { clusterStep } from '../cluster-step.ts'
-import { type ClusterContext, databaseAddress, normalEvent, noteRecovery, processGroupsIn, readDatabase } from '../context.ts'
+import {
+  type ClusterContext,
+  databaseAddress,
+  normalEvent,
+  noteRecovery,
+  processGroupsIn,
+  readDatabase,
+} from '../context.ts'
 import type { ProcessGroupStatus } from '../kind.ts'
 import { lockInput, takeLock } from '../lock.ts'
 import { conditionSince, hasCondition, isMarked } from '../process-groups.ts'
@@ -112,12 +119,17 @@ async function bounceAll(context: ClusterContext, status: DatabaseStatus): Promi
     const pending = await context.calls.readPendingUpgrades(call)
     if ('failure' in pending) return failWith(pending.failure.message)
     const unprepared = unpreparedProcesses(status, new Set(pending.value))
-    if (unprepared.length > 0) return await upgradeWaits(context, `processes are not prepared: ${unprepared.join(', ')}`)
+    if (unprepared.length > 0)
+      return await upgradeWaits(context, `processes are not prepared: ${unprepared.join(', ')}`)
     const cleared = await context.calls.clearPendingUpgrades(call)
     if ('failure' in cleared) return failWith(cleared.failure.message)
   }
   const addresses = killAddresses(status.processes)
-  await normalEvent(context, 'BouncingProcesses', `Bouncing all processes for version ${target}: ${addresses.join(', ')}`)
+  await normalEvent(
+    context,
+    'BouncingProcesses',
+    `Bouncing all processes for version ${target}: ${addresses.join(', ')}`,
+  )
   return await kill(context, addresses, true)
 }
 

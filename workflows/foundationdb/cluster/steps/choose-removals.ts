@@ -5,7 +5,13 @@ import { distribute } from '../../database/distribution.ts'
 import { processCounts } from '../../model/process-counts.ts'
 import type { ProcessClass } from '../../contract.ts'
 import { clusterStep } from '../cluster-step.ts'
-import { availableDatabase, changeProcessGroups, type ClusterContext, normalEvent, processGroupsIn } from '../context.ts'
+import {
+  availableDatabase,
+  changeProcessGroups,
+  type ClusterContext,
+  normalEvent,
+  processGroupsIn,
+} from '../context.ts'
 import { isMarked, marked } from '../process-groups.ts'
 import { continueWith } from '../requeue.ts'
 
@@ -13,7 +19,8 @@ export const chooseRemovals = clusterStep('ChooseRemovals', async (context) => {
   const surplus = surplusClasses(context)
   if (surplus.length === 0) return undefined
   const status = await availableDatabase(context)
-  if (status === undefined) return continueWith('the database is unavailable; its processes are needed to choose removals')
+  if (status === undefined)
+    return continueWith('the database is unavailable; its processes are needed to choose removals')
   const localities = new Map(status.processes.map(({ locality }) => [locality['instance_id'] ?? '', locality]))
   const removed = new Set<string>()
   for (const { processClass, desired } of surplus) {
@@ -38,7 +45,9 @@ export const chooseRemovals = clusterStep('ChooseRemovals', async (context) => {
   return undefined
 })
 
-function surplusClasses(context: ClusterContext): readonly { readonly processClass: string; readonly desired: number }[] {
+function surplusClasses(
+  context: ClusterContext,
+): readonly { readonly processClass: string; readonly desired: number }[] {
   const counts = processCounts(context.settings)
   const classes = new Set(processGroupsIn(context).map(({ processClass = '' }) => processClass))
   return [...classes].flatMap((processClass) => {

@@ -6,7 +6,14 @@ import { exclusionProblem } from '../../database/safety.ts'
 import { processCounts, redundancyOf } from '../../model/process-counts.ts'
 import { isTransactionSystem, type ProcessClass } from '../../contract.ts'
 import { clusterStep } from '../cluster-step.ts'
-import { type ClusterContext, databaseAddress, normalEvent, noteRecovery, processGroupsIn, readDatabase } from '../context.ts'
+import {
+  type ClusterContext,
+  databaseAddress,
+  normalEvent,
+  noteRecovery,
+  processGroupsIn,
+  readDatabase,
+} from '../context.ts'
 import { exclusionTargets } from '../exclusion-targets.ts'
 import type { ProcessGroupStatus } from '../kind.ts'
 import { takeLock } from '../lock.ts'
@@ -20,7 +27,9 @@ export const excludeInstances = clusterStep('ExcludeInstances', async (context) 
   const reading = await readDatabase(context)
   if (!('status' in reading)) return continueWith('the database cannot be read; no process is excluded')
   const { status } = reading
-  const waiting = candidates.filter((group) => !exclusionTargets(context, [group]).every((one) => status.exclusions.includes(one)))
+  const waiting = candidates.filter(
+    (group) => !exclusionTargets(context, [group]).every((one) => status.exclusions.includes(one)),
+  )
   if (waiting.length === 0) return undefined
   const allowed = allowedGroups(context, waiting, status)
   if (allowed.length === 0) return stopFor('waiting for missing processes before processes are excluded')
@@ -64,7 +73,9 @@ const MISSING_SECONDS = 300
 function exclusionBudget(context: ClusterContext, processClass: string, status: DatabaseStatus): number {
   const own = processGroupsIn(context).filter((group) => group.processClass === processClass)
   const idsOf = (isOut: boolean) =>
-    new Set(status.processes.filter((one) => one.isExcluded === isOut).map(({ locality }) => locality['instance_id'] ?? ''))
+    new Set(
+      status.processes.filter((one) => one.isExcluded === isOut).map(({ locality }) => locality['instance_id'] ?? ''),
+    )
   const [reported, leaving] = [idsOf(false), idsOf(true)]
   const isNewlyMissing = (group: ProcessGroupStatus) => {
     const since = conditionSince(group, 'MissingProcesses')
@@ -74,7 +85,12 @@ function exclusionBudget(context: ClusterContext, processClass: string, status: 
   const valid = own.filter(({ processGroupID }) => reported.has(processGroupID)).length
   const desired = processCounts(context.settings)[processClass as ProcessClass] ?? 0
   const ongoing = own.filter((group) => !isExcluded(group) && leaving.has(group.processGroupID)).length
-  return budgetOf({ valid, desired, ongoing, faultTolerance: redundancyOf(context.settings.spec.databaseConfiguration ?? {}).faultTolerance })
+  return budgetOf({
+    valid,
+    desired,
+    ongoing,
+    faultTolerance: redundancyOf(context.settings.spec.databaseConfiguration ?? {}).faultTolerance,
+  })
 }
 
 /** Source: spec/foundationdb.md 2.18, F32. */

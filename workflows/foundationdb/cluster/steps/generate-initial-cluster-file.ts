@@ -7,8 +7,8 @@ import { addressesOf as processAddresses, formatAddress, parseAddress } from '..
 import { wantsTls } from '../../model/cluster-settings.ts'
 import { coordinatorCount } from '../../model/process-counts.ts'
 import { clusterStep } from '../cluster-step.ts'
-import { type ClusterContext, normalEvent, processGroupsIn, updateStatus } from '../context.ts'
-import { isRunning, type ObservedPod, processGroupOf, substitutionsOf } from '../observed.ts'
+import { type ClusterContext, normalEvent, podsByGroup, processGroupsIn, updateStatus } from '../context.ts'
+import { isRunning, type ObservedPod, substitutionsOf } from '../observed.ts'
 import { isMarked } from '../process-groups.ts'
 import { NO_DELAY_MS, stopFor } from '../requeue.ts'
 
@@ -23,9 +23,14 @@ export const generateInitialClusterFile = clusterStep('GenerateInitialClusterFil
   const candidates = candidatesIn(context)
   const isInHalls = databaseConfiguration.redundancy_mode === 'three_data_hall'
   const count = isInHalls ? FIRST_COORDINATORS_IN_HALLS : coordinatorCount(databaseConfiguration)
-  const fewer = candidates.length < count ? `${candidates.length} running Pods can be coordinators; expected ${count}` : undefined
+  const fewer =
+    candidates.length < count ? `${candidates.length} running Pods can be coordinators; expected ${count}` : undefined
   if (fewer !== undefined) return stopFor(`Waiting for Pods: ${fewer}`)
-  const rules = { configuration: databaseConfiguration, selection: settings.spec.coordinatorSelection, primaryDataCenter: settings.spec.dataCenter }
+  const rules = {
+    configuration: databaseConfiguration,
+    selection: settings.spec.coordinatorSelection,
+    primaryDataCenter: settings.spec.dataCenter,
+  }
   const choice = chooseCoordinators(candidates, rules, count)
   if ('problem' in choice) return stopFor(choice.problem)
   const { databaseName = '', generationID = '' } = partialConnectionString
@@ -48,7 +53,7 @@ async function store(context: ClusterContext, connectionString: string) {
 }
 
 function candidatesIn(context: ClusterContext): readonly CoordinatorCandidate[] {
-  const pods = new Map(context.pods.map((pod) => [processGroupOf(pod) ?? '', pod]))
+  const pods = podsByGroup(context)
   return processGroupsIn(context).flatMap((group) => {
     const pod = pods.get(group.processGroupID)
     if (pod === undefined || isMarked(group) || !isRunning(pod)) return []

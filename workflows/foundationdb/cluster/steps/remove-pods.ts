@@ -11,7 +11,14 @@ import { hostOf, parseAddress } from '../../database/process-address.ts'
 import { exclusionState, inclusionProblem } from '../../database/safety.ts'
 import { podName, volumeClaimName } from '../../model/process-group-id.ts'
 import { clusterStep, type Attempt } from '../cluster-step.ts'
-import { changeProcessGroups, type ClusterContext, databaseAddress, normalEvent, processGroupsIn, readDatabase } from '../context.ts'
+import {
+  changeProcessGroups,
+  type ClusterContext,
+  databaseAddress,
+  normalEvent,
+  processGroupsIn,
+  readDatabase,
+} from '../context.ts'
 import { exclusionTargets, hostsOf } from '../exclusion-targets.ts'
 import type { ProcessGroupStatus } from '../kind.ts'
 import { takeLock } from '../lock.ts'
@@ -27,7 +34,8 @@ export const removePods = clusterStep('RemovePods', async (context, attempt) => 
   const reading = await readDatabase(context)
   const status = 'status' in reading ? reading.status : undefined
   const verified = status === undefined ? [] : await verifyExclusions(context, status, groups)
-  const isRemovable = (group: ProcessGroupStatus) => group.exclusionSkipped === true || verified.includes(group.processGroupID)
+  const isRemovable = (group: ProcessGroupStatus) =>
+    group.exclusionSkipped === true || verified.includes(group.processGroupID)
   changeProcessGroups(context, (group) =>
     verified.includes(group.processGroupID) ? excluded(group, context.now) : group,
   )
@@ -96,7 +104,11 @@ function hasObjects(context: ClusterContext, group: ProcessGroupStatus): boolean
   return firstObject(context, group) !== undefined
 }
 
-async function deleteObjects(context: ClusterContext, groups: readonly ProcessGroupStatus[], attempt: Attempt): Promise<void> {
+async function deleteObjects(
+  context: ClusterContext,
+  groups: readonly ProcessGroupStatus[],
+  attempt: Attempt,
+): Promise<void> {
   const zones = new Set<string>()
   const removed: string[] = []
   for (const group of groups) {
@@ -121,7 +133,8 @@ async function includeAndForget(
   const targets = exclusionTargets(context, gone).filter((target) => status?.exclusions.includes(target) === true)
   const address = databaseAddress(context)
   if (targets.length > 0 && address !== undefined) {
-    if (status === undefined) return continueWith('the database cannot be read; no exclusion is lifted', INCLUDE_DELAY_MS)
+    if (status === undefined)
+      return continueWith('the database cannot be read; no exclusion is lifted', INCLUDE_DELAY_MS)
     const problem = inclusionProblem(status)
     if (problem !== undefined) return continueWith(`exclusions wait to be lifted: ${problem}`, INCLUDE_DELAY_MS)
     const blocked = await takeLock(context)

@@ -16,7 +16,14 @@ import { nextConfiguration } from '../../database/region-steps.ts'
 import { availabilityProblem } from '../../database/safety.ts'
 import type { DatabaseConfiguration } from '../schema/database.ts'
 import { clusterStep } from '../cluster-step.ts'
-import { availableDatabase, type ClusterContext, databaseAddress, normalEvent, noteRecovery, updateStatus } from '../context.ts'
+import {
+  availableDatabase,
+  type ClusterContext,
+  databaseAddress,
+  normalEvent,
+  noteRecovery,
+  updateStatus,
+} from '../context.ts'
 import { takeLock } from '../lock.ts'
 import { needsGeneration } from '../reconciliation-check.ts'
 import { continueWith, failWith, NO_DELAY_MS, SHORT_DELAY_MS, stopFor, type StepResult } from '../requeue.ts'
@@ -71,7 +78,11 @@ async function createDatabase(context: ClusterContext, configuration: string): P
   return stopFor('the database was created; its state is read again', NO_DELAY_MS)
 }
 
-async function changeConfiguration(context: ClusterContext, configuration: string, isLast: boolean): Promise<StepResult> {
+async function changeConfiguration(
+  context: ClusterContext,
+  configuration: string,
+  isLast: boolean,
+): Promise<StepResult> {
   const address = databaseAddress(context)
   if (address === undefined) return undefined
   await normalEvent(context, 'ConfiguringDatabase', `Setting database configuration to ${configuration}`)

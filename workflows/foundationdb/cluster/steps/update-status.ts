@@ -53,7 +53,9 @@ async function observeAll(context: ClusterContext): Promise<boolean> {
 
 async function unreadable(context: ClusterContext): Promise<StepResult> {
   const reading = await readDatabase(context)
-  return 'problem' in reading ? continueWith(`the database cannot be read: ${reading.problem}`, UNREADABLE_MS) : undefined
+  return 'problem' in reading
+    ? continueWith(`the database cannot be read: ${reading.problem}`, UNREADABLE_MS)
+    : undefined
 }
 
 async function observeDenyList(context: ClusterContext): Promise<void> {
