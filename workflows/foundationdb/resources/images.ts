@@ -37,8 +37,10 @@ function image(
   { version, container: { imageConfigs = [] }, templateImage }: ImageInput,
   defaults: ImageConfig,
 ): string {
-  const own = templateImage === '' ? [] : [{ baseImage: templateImage }]
-  const entries = [...own, ...imageConfigs, defaults].filter((one) => (one.version ?? version) === version)
+  const own: readonly ImageConfig[] = templateImage === '' ? [] : [{ baseImage: templateImage }]
+  const entries: readonly ImageConfig[] = [...own, ...imageConfigs, defaults].filter(
+    (one) => (one.version ?? version) === version,
+  )
   const first = (part: 'baseImage' | 'tag' | 'tagSuffix') =>
     entries.find((one) => (one[part] ?? '') !== '')?.[part] ?? ''
   const tag = first('tag')
