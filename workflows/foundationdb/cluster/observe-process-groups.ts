@@ -138,11 +138,7 @@ function unixSeconds(timestamp: string): number {
   return Math.floor(Date.parse(timestamp) / 1000)
 }
 
-function podConditions(
-  group: ProcessGroupStatus,
-  pod: ObservedPod,
-  expected: ExpectedObjects,
-): Conditions {
+function podConditions(group: ProcessGroupStatus, pod: ObservedPod, expected: ExpectedObjects): Conditions {
   if (isMarked(group) || isTerminating(pod)) return {}
   const { annotations = {}, labels = {} } = pod.metadata
   const wanted = expected.podOf(group)
