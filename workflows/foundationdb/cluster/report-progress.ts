@@ -1,0 +1,37 @@
+// Reports the end of a pass: the condition Reconciled, which names the blocked step for `pawl why`, and the Events of the Go operator.
+//
+//   P1. Only a change is reported: an unchanged cluster causes no write.
+
+import { done, lastAction, setPassCondition, type ReportingPass } from '../../kit/index.ts'
+import { contextOf, normalEvent, type ClusterContext } from './context.ts'
+import type { ClusterPass } from './pass.ts'
+
+export const RECONCILED_CONDITION = 'Reconciled'
+/** The condition's reason without a blocked step. */
+const COMPLETE = 'ReconciliationComplete'
+const LONGEST_MESSAGE = 2000
+
+export const reportProgress = lastAction<ClusterPass>('reportProgress', async (pass) => {
+  const context = contextOf(pass)
+  const { generation } = pass.target.metadata
+  const isComplete = (context.status.generations?.reconciled ?? 0) >= generation
+  const blocked = context.blocked.find(({ hasStopped }) => hasStopped) ?? context.blocked[0]
+  const reason = blocked?.step ?? (isComplete ? COMPLETE : 'InProgress')
+  const message = (blocked?.message ?? '').slice(0, LONGEST_MESSAGE)
+  const before = (pass.target.status?.conditions ?? []).find(({ type }) => type === RECONCILED_CONDITION)
+  if (blocked?.hasStopped === true && (before?.reason !== reason || before.message !== message))
+    await normalEvent(context, 'ReconciliationTerminatedEarly', `${reason}: ${message}`)
+  if (isComplete && !wasComplete(context)) await normalEvent(context, COMPLETE, `Reconciled generation ${generation}`)
+  setPassCondition(pass as unknown as ReportingPass, {
+    type: RECONCILED_CONDITION,
+    status: isComplete ? 'True' : 'False',
+    reason,
+    message,
+  })
+  return done
+})
+
+function wasComplete({ pass }: ClusterContext): boolean {
+  const { metadata, status } = pass.target
+  return (status?.generations?.reconciled ?? 0) >= metadata.generation
+}

@@ -1,0 +1,50 @@
+// Step 19. Replaces the coordinators when the current ones are invalid. Source: seeds/foundationdb-operator-technical-design.txt ChangeCoordinators;
+// spec/foundationdb.md 2.19, 4.9.
+
+import { checkCoordinators, chooseCoordinators, coordinatorCandidates } from '../../database/coordinators.ts'
+import { availabilityProblem } from '../../database/safety.ts'
+import { clusterStep } from '../cluster-step.ts'
+import { availableDatabase, databaseAddress, normalEvent, noteRecovery, updateStatus } from '../context.ts'
+import { coordinatorRules } from '../coordinator-rules.ts'
+import { takeLock } from '../lock.ts'
+import { continueWith, failWith, NO_DELAY_MS, stopFor } from '../requeue.ts'
+
+/** A recovery may still be on its way. Source: spec/foundationdb.md 2.19. */
+const LOST_SECONDS = 120
+const UNDESIRED_SECONDS = 300
+
+export const changeCoordinators = clusterStep('ChangeCoordinators', async (context) => {
+  const address = databaseAddress(context)
+  if (context.status.configured !== true || address === undefined) return undefined
+  const database = await availableDatabase(context)
+  if (database === undefined) return undefined
+  const rules = coordinatorRules(context)
+  const check = checkCoordinators(database.coordinators, database.processes, rules)
+  if (check.problems.length === 0) return undefined
+  if (!check.hasReadableAddresses) {
+    const message = 'the coordinators must change, but some processes report no address yet'
+    await normalEvent(context, 'DeferringCoordinatorChange', message)
+    return continueWith(message)
+  }
+  const isLost = database.coordinators.some(({ isReachable }) => !isReachable)
+  const { secondsSince = Infinity } = database.recovery
+  const least = isLost ? LOST_SECONDS : UNDESIRED_SECONDS
+  const reason = check.problems.join('; ')
+  if (secondsSince < least)
+    return stopFor(`the coordinators must change (${reason}), but the last recovery was less than ${least} s ago`)
+  const problem = availabilityProblem(database)
+  if (problem !== undefined) return stopFor(`the coordinators must change (${reason}), but ${problem}`)
+  const blocked = await takeLock(context)
+  if (blocked !== undefined) return blocked
+  const choice = chooseCoordinators(coordinatorCandidates(database.processes, rules), rules)
+  if ('problem' in choice) return stopFor(`the coordinators must change (${reason}): ${choice.problem}`)
+  const addresses = choice.chosen.map((one) => one.address)
+  await normalEvent(context, 'ChangingCoordinators', `Choosing new coordinators ${addresses.join(', ')}: ${reason}`)
+  const result = await context.calls.changeCoordinators({ ...address, addresses })
+  if ('failure' in result) return failWith(result.failure.message)
+  updateStatus(context, { connectionString: result.value })
+  await context.pass.save()
+  await noteRecovery(context)
+  // The ConfigMap and all Pods need the new connection string.
+  return stopFor('the coordinators were changed', NO_DELAY_MS)
+})

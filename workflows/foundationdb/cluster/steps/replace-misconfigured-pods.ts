@@ -1,0 +1,89 @@
+// Step 5. Marks process groups that cannot change to the spec in place. Source: seeds/foundationdb-operator-technical-design.txt ReplaceMisconfiguredPods;
+// spec/foundationdb.md 2.5.
+
+import {
+  IMAGE_TYPE_ANNOTATION,
+  IP_FAMILY_ANNOTATION,
+  LAST_SPEC_ANNOTATION,
+  PUBLIC_IP_SOURCE_ANNOTATION,
+} from '../../contract.ts'
+import { isProtocolCompatible } from '../../model/version.ts'
+import { serversPerPod } from '../../model/cluster-settings.ts'
+import { parseProcessGroupID, volumeClaimName } from '../../model/process-group-id.ts'
+import { clusterStep } from '../cluster-step.ts'
+import { changeProcessGroups, type ClusterContext, normalEvent, podsByGroup, processGroupsIn } from '../context.ts'
+import { expectedObjects, type ExpectedObjects } from '../expected-objects.ts'
+import type { ProcessGroupStatus } from '../kind.ts'
+import { isTerminating, type ObservedPod, substitutionsOf } from '../observed.ts'
+import { isExcluded, isMarked, marked } from '../process-groups.ts'
+import { isReplacedForUpdate } from '../update-strategy.ts'
+import { continueWith, NO_DELAY_MS, stopFor } from '../requeue.ts'
+
+const DEFERRED_MS = 5000
+
+export const replaceMisconfiguredPods = clusterStep('ReplaceMisconfiguredPods', async (context) => {
+  const { settings, status, now } = context
+  const expected = expectedObjects(context)
+  const pods = podsByGroup(context)
+  const reasons = new Map<string, string>()
+  for (const group of processGroupsIn(context)) {
+    const reason = isMarked(group)
+      ? undefined
+      : misconfiguration(context, expected, { group, pod: pods.get(group.processGroupID) })
+    if (reason !== undefined) reasons.set(group.processGroupID, reason)
+  }
+  if (reasons.size === 0) return undefined
+  const { tls = false, nonTLS = false } = status.requiredAddresses ?? {}
+  if (!isProtocolCompatible(status.runningVersion ?? settings.version, settings.version) || (tls && nonTLS))
+    return continueWith(
+      'misconfigured process groups wait for the end of the upgrade or of the change of TLS',
+      DEFERRED_MS,
+    )
+  const ongoing = processGroupsIn(context).filter((group) => isMarked(group) && !isExcluded(group)).length
+  const most = Math.max(0, settings.automation.maxConcurrentReplacements - ongoing)
+  const chosen = [...reasons].slice(0, most)
+  if (chosen.length === 0) return undefined
+  const ids = new Set(chosen.map(([id]) => id))
+  changeProcessGroups(context, (group) => (ids.has(group.processGroupID) ? marked(group, now) : group))
+  const texts = chosen.map(([id, reason]) => `${id} (${reason})`).join(', ')
+  await normalEvent(context, 'ReplacingMisconfiguredPods', `Replacing process groups ${texts}`)
+  await context.pass.save()
+  return stopFor(`process groups are replaced: ${[...ids].join(', ')}`, NO_DELAY_MS)
+})
+
+interface Member {
+  readonly group: ProcessGroupStatus
+  readonly pod: ObservedPod | undefined
+}
+
+/** Why the process group cannot change in place. */
+function misconfiguration(
+  context: ClusterContext,
+  expected: ExpectedObjects,
+  { group, pod }: Member,
+): string | undefined {
+  const { settings, claims } = context
+  const { processGroupID: id, processClass = '' } = group
+  if ((parseProcessGroupID(id)?.prefix ?? '') !== settings.prefix) return 'the prefix of IDs changed'
+  if (pod === undefined || isTerminating(pod)) return undefined
+  const claim = claims.find(({ metadata }) => metadata.name === volumeClaimName(settings.name, id))
+  const wanted = expected.claimOf(group)
+  if ((claim === undefined) !== (wanted === undefined) && claim !== undefined) return 'the class has no volume any more'
+  const hash = (annotations: Readonly<Record<string, string | null>> | undefined) => annotations?.[LAST_SPEC_ANNOTATION]
+  if (claim !== undefined && hash(claim.metadata.annotations) !== hash(wanted?.metadata.annotations))
+    return 'the volume claim changed'
+  const { annotations = {} } = pod.metadata
+  const { routing, imageType } = settings
+  if ((annotations[PUBLIC_IP_SOURCE_ANNOTATION] ?? 'pod') !== routing.publicIPSource)
+    return 'the source of addresses changed'
+  if (serversOf(pod, processClass) !== serversPerPod(settings, processClass))
+    return 'the number of processes in a Pod changed'
+  if (annotations[LAST_SPEC_ANNOTATION] === expected.podOf(group).specHash()) return undefined
+  if ((annotations[IMAGE_TYPE_ANNOTATION] ?? imageType) !== imageType) return 'the image type changed'
+  if ((annotations[IP_FAMILY_ANNOTATION] ?? '') !== String(routing.podIPFamily ?? '')) return 'the IP family changed'
+  return isReplacedForUpdate(settings, processClass) ? 'the Pod spec changed' : undefined
+}
+
+function serversOf(pod: ObservedPod, processClass: string): number {
+  return Number(substitutionsOf(pod)?.[`${processClass.toUpperCase()}_SERVERS_PER_POD`] ?? 1)
+}
