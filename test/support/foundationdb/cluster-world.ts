@@ -54,8 +54,8 @@ export class ClusterWorld {
   readonly unreachable = new Set<string>()
   /** IDs of process groups whose process does not run. */
   readonly stopped = new Set<string>()
-  /** The Node of the n-th created Pod. */
-  nodeOf: (count: number) => string = (count) => `node-${count}`
+  /** Chooses the Node of a new Pod. @param count the number of Pods created so far. */
+  nodeOf: (pod: string, count: number) => string = (_, count) => `node-${count}`
   fails: FakedFaults = {}
   pods: readonly JsonObject[] = []
   claims: readonly JsonObject[] = []
@@ -261,7 +261,7 @@ export class ClusterWorld {
     return {
       ...pod,
       metadata: { ...pod.metadata, uid: `uid-${count}`, creationTimestamp: new Date(this.clock.seconds * 1000).toISOString() },
-      spec: { ...spec, nodeName: this.nodeOf(count) },
+      spec: { ...spec, nodeName: this.nodeOf(name, count) },
       status: {
         phase: 'Running',
         podIP: `10.1.${Math.floor(count / 200)}.${(count % 200) + 1}`,
@@ -325,8 +325,12 @@ function withAddress(service: JsonObject, at: number): JsonObject {
 const LONG_UPTIME_SECONDS = 1000
 
 /** A reconciled cluster of 17 Pods whose processes have run for a long time. */
-export async function runningCluster(spec: Partial<ClusterSpec> = {}): Promise<ClusterWorld> {
+export async function runningCluster(
+  spec: Partial<ClusterSpec> = {},
+  nodeOf?: ClusterWorld['nodeOf'],
+): Promise<ClusterWorld> {
   const world = new ClusterWorld({ databaseConfiguration: { storage: 4 }, processCounts: { cluster_controller: 1 }, ...spec })
+  if (nodeOf !== undefined) world.nodeOf = nodeOf
   await world.settle()
   world.advance(LONG_UPTIME_SECONDS)
   world.takeEffects()
