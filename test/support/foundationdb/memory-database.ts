@@ -151,13 +151,12 @@ export class MemoryDatabase {
         return Promise.resolve()
       },
       transact: (keys, decide) =>
-        this.isAvailable
-          ? Promise.try(() => {
-              const decision = decide(keys.map((key) => this.keys.get(text(key))))
-              apply(decision.changes)
-              return decision
-            })
-          : Promise.reject(new CommandFailure('timeout', 'fdbcli reached its time-out')),
+        Promise.resolve().then(() => {
+          if (!this.isAvailable) throw new CommandFailure('timeout', 'fdbcli reached its time-out')
+          const decision = decide(keys.map((key) => this.keys.get(text(key))))
+          apply(decision.changes)
+          return decision
+        }),
     }
   }
 

@@ -131,7 +131,7 @@ async function readOnce(context: ClusterContext): Promise<DatabaseReading> {
   const address = databaseAddress(context)
   if (address === undefined) return { unknown: true }
   const result = await context.calls.readStatus(address)
-  return 'value' in result ? { status: result.value as DatabaseStatus } : { problem: result.failure.message }
+  return 'value' in result ? { status: result.value } : { problem: result.failure.message }
 }
 
 /** The status of the database, if it is available. */
