@@ -35,6 +35,8 @@ export interface ClusterContext {
   /** C1 */
   database: Promise<DatabaseReading> | undefined
   readonly blocked: BlockedStep[]
+  /** By version and process group: several steps compare them. */
+  readonly specHashes: Map<string, string>
 }
 
 /** `unknown`: there is no connection string yet. */
@@ -56,6 +58,7 @@ export function contextOf(pass: ClusterPass): ClusterContext {
     ...{ pods, claims, services, configMap },
     database: undefined,
     blocked: [],
+    specHashes: new Map(),
   }
   CONTEXTS.set(pass, context)
   return context
