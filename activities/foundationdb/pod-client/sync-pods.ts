@@ -35,8 +35,9 @@ const CONCURRENCY = 20
 
 export async function syncPods(
   { pods }: { readonly pods: readonly PodFiles[] },
-  { parts, signal, heartbeat }: ActivityContext,
+  context: ActivityContext,
 ): Promise<readonly PodFilesResult[]> {
+  const { parts, signal } = context
   const { readTlsFiles } = parts as SidecarParts
   const tls = pods.some(({ isTls }) => isTls) ? await readTlsFiles() : undefined
   const results: PodFilesResult[] = []
@@ -44,7 +45,7 @@ export async function syncPods(
   const work = async () => {
     for (let pod = waiting.shift(); pod !== undefined; pod = waiting.shift()) {
       results.push(await syncPod(pod, tls, signal))
-      heartbeat()
+      context.heartbeat()
     }
   }
   await Promise.all(Array.from({ length: Math.min(CONCURRENCY, pods.length) }, work))

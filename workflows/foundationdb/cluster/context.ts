@@ -35,6 +35,8 @@ export interface ClusterContext {
   /** C1 */
   database: Promise<DatabaseReading> | undefined
   readonly blocked: BlockedStep[]
+  /** By version and process group: several steps compare them. */
+  readonly specHashes: Map<string, string>
 }
 
 /** `unknown`: there is no connection string yet. */
@@ -56,6 +58,7 @@ export function contextOf(pass: ClusterPass): ClusterContext {
     ...{ pods, claims, services, configMap },
     database: undefined,
     blocked: [],
+    specHashes: new Map(),
   }
   CONTEXTS.set(pass, context)
   return context
@@ -131,7 +134,7 @@ async function readOnce(context: ClusterContext): Promise<DatabaseReading> {
   const address = databaseAddress(context)
   if (address === undefined) return { unknown: true }
   const result = await context.calls.readStatus(address)
-  return 'value' in result ? { status: result.value as DatabaseStatus } : { problem: result.failure.message }
+  return 'value' in result ? { status: result.value } : { problem: result.failure.message }
 }
 
 /** The status of the database, if it is available. */

@@ -27,7 +27,7 @@ type Texts = Readonly<Record<string, string>>
 
 export interface ExpectedObjects {
   readonly configMap: WantedObject & { readonly data: Texts }
-  isConfigMapCurrent(found: ObservedConfigMap | undefined): boolean
+  readonly isConfigMapCurrent: (found: ObservedConfigMap | undefined) => boolean
   podOf(group: ProcessGroupStatus): ExpectedPod
   /** Undefined: the process group has no volume claim. */
   claimOf(group: ProcessGroupStatus): WantedObject | undefined
@@ -127,8 +127,8 @@ function variantsOf(context: ClusterContext): readonly MonitorVariant[] {
   ])
   const numbers = (processClass: string): readonly number[] => {
     const { storageServersPerDisk = [], logServersPerDisk = [] } = context.status
-    const used = processClass === 'storage' ? storageServersPerDisk : processClass === 'log' ? logServersPerDisk : []
-    return [...new Set([serversPerPod(settings, processClass), ...used])]
+    const used: Readonly<Record<string, readonly number[]>> = { storage: storageServersPerDisk, log: logServersPerDisk }
+    return [...new Set([serversPerPod(settings, processClass), ...(used[processClass] ?? [])])]
   }
   return [...classes]
     .sort()

@@ -26,14 +26,13 @@ export interface ExpectedPod {
 }
 
 export function expectedPod(
-  { settings, status }: Pick<ClusterContext, 'settings' | 'status'>,
+  { settings, status, specHashes }: Pick<ClusterContext, 'settings' | 'status' | 'specHashes'>,
   group: ProcessGroup,
   { configMapHash, publicAddress }: { readonly configMapHash: string; readonly publicAddress: string | undefined },
 ): ExpectedPod {
   const input = { settings, group, version: podVersion(settings.version, status.runningVersion, settings.imageType) }
   const { podTemplate } = processSettings(settings.spec, group.processClass)
   const template = containerNamed(fieldsOf(podTemplate['spec'])['containers'], SIDECAR_CONTAINER)
-  let hash: string | undefined
   return {
     name: podName(settings.name, group.processGroupID),
     labels: podLabels(settings, group),
@@ -45,7 +44,12 @@ export function expectedPod(
       templateImage: textOf(template['image']),
     }),
     configMapHash,
-    specHash: () => (hash ??= podSpecHash(input)),
+    specHash() {
+      const key = `${input.version} ${group.processGroupID}`
+      const hash = specHashes.get(key) ?? podSpecHash(input)
+      specHashes.set(key, hash)
+      return hash
+    },
     object: () => clusterPod({ ...input, configMapHash, publicIP: publicAddress }),
   }
 }

@@ -51,7 +51,7 @@ export async function observeDatabase(context: ClusterContext): Promise<Database
 export function hasCurrentConfiguration({ settings }: ClusterContext, status: DatabaseStatus | undefined): boolean {
   if (status?.isAvailable !== true || status.configuration === undefined) return true
   const desired = desiredConfiguration(settings.spec.databaseConfiguration ?? {})
-  return isSameConfiguration(liveConfiguration(status.configuration as DatabaseConfiguration, desired), desired)
+  return isSameConfiguration(liveConfiguration(status.configuration, desired), desired)
 }
 
 async function observeConnectionString(context: ClusterContext, { connectionString }: DatabaseStatus): Promise<void> {

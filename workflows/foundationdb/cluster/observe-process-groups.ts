@@ -20,7 +20,16 @@ import { type ExpectedObjects, includes } from './expected-objects.ts'
 import type { ProcessGroupStatus } from './kind.ts'
 import { isSameCommandLine } from '../resources/monitor-configuration.ts'
 import { imageOf, isRunning, isTerminating, type ObservedPod, processClassOf, processGroupOf } from './observed.ts'
-import { isExcluded, isMarked, marked, notExcluded, withConditions, withoutExclusion } from './process-groups.ts'
+import {
+  hasPassed,
+  isExcluded,
+  isMarked,
+  marked,
+  type Moment,
+  notExcluded,
+  withConditions,
+  withoutExclusion,
+} from './process-groups.ts'
 import { exclusionTargets } from './exclusion-targets.ts'
 
 type Conditions = Partial<Record<ProcessGroupCondition, boolean>>
@@ -112,30 +121,30 @@ function objectConditions(
 ): Conditions {
   const { settings, claims, services, now } = context
   const { processGroupID: id, processClass = '' } = group
-  const claim = claims.find(({ metadata }) => metadata.name === volumeClaimName(settings.name, id))
-  const service = services.find(({ metadata }) => metadata.name === podName(settings.name, id))
   const isLeaving = isMarked(group) && isExcluded(group)
-  const failedSeconds = settings.automation.failedPodDurationSeconds
-  const since = pod?.metadata.deletionTimestamp
-  const isStuck = since !== undefined && now.seconds - unixSeconds(since) > failedSeconds
+  const hasObject = (objects: readonly { readonly metadata: { readonly name: string } }[], name: string) =>
+    objects.some(({ metadata }) => metadata.name === name)
+  const needsService = settings.routing.publicIPSource === 'service'
+  const missing: Conditions = {
+    MissingPod: pod === undefined,
+    MissingPVC: isStateful(processClass) && !hasObject(claims, volumeClaimName(settings.name, id)),
+    MissingService: needsService && !hasObject(services, podName(settings.name, id)),
+    PodFailing: isFailing(pod, settings.automation.failedPodDurationSeconds, now),
+  }
   return {
-    MissingPod: pod === undefined && !isLeaving,
-    MissingPVC: isStateful(processClass) && claim === undefined && !isLeaving,
-    MissingService: settings.routing.publicIPSource === 'service' && service === undefined && !isLeaving,
+    ...(isLeaving ? Object.fromEntries(Object.keys(missing).map((type) => [type, false])) : missing),
     ResourcesTerminating: isLeaving && (pod === undefined || isTerminating(pod)),
-    PodFailing: !isLeaving && (isStuck || isFailing(pod)),
     PodPending: pod?.status?.phase === 'Pending',
   }
 }
 
-function isFailing(pod: ObservedPod | undefined): boolean {
-  if (pod === undefined || isTerminating(pod)) return false
+/** @param failedSeconds how long a Pod may be terminating. */
+function isFailing(pod: ObservedPod | undefined, failedSeconds: number, now: Moment): boolean {
+  if (pod === undefined) return false
+  const { deletionTimestamp } = pod.metadata
+  if (deletionTimestamp !== undefined) return hasPassed(deletionTimestamp, failedSeconds, now)
   const { phase } = pod.status ?? {}
   return phase === 'Failed' || (phase === 'Running' && !isRunning(pod))
-}
-
-function unixSeconds(timestamp: string): number {
-  return Math.floor(Date.parse(timestamp) / 1000)
 }
 
 function podConditions(group: ProcessGroupStatus, pod: ObservedPod, expected: ExpectedObjects): Conditions {

@@ -114,8 +114,8 @@ function container({ name, image, command, env }: ObservedContainer): ObservedCo
 }
 
 export function claimView(claim: JsonObject): ObservedClaim {
-  const { spec: _, status, ...rest } = base<ObservedClaim & { readonly spec: unknown }>(claim)
-  return { ...rest, ...(status?.phase !== undefined && { status: { phase: status.phase } }) }
+  const { apiVersion, kind, metadata, status } = base<ObservedClaim>(claim)
+  return { apiVersion, kind, metadata, ...(status?.phase !== undefined && { status: { phase: status.phase } }) }
 }
 
 export function serviceView(service: JsonObject): ObservedService {
@@ -138,7 +138,11 @@ function base<Of extends Observed>(object: JsonObject): Pick<Of, keyof Of> {
   return {
     ...rest,
     metadata: {
-      ...{ name, namespace, uid, resourceVersion, creationTimestamp },
+      name,
+      namespace,
+      uid,
+      resourceVersion,
+      creationTimestamp,
       ...(deletionTimestamp !== undefined && { deletionTimestamp }),
       ...(labels !== undefined && { labels }),
       ...(annotations !== undefined && { annotations }),

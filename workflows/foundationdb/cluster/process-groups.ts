@@ -12,6 +12,12 @@ export interface Moment {
   readonly text: string
 }
 
+/** Whether more than `seconds` have passed since the timestamp. */
+export function hasPassed(timestamp: string, seconds: number, now: Moment): boolean {
+  // eslint-disable-next-line no-restricted-globals -- reads a text, not the clock
+  return now.seconds - Math.floor(Date.parse(timestamp) / 1000) > seconds
+}
+
 /** Whether the process group is to be removed. */
 export function isMarked({ removalTimestamp, remove }: ProcessGroupStatus): boolean {
   return removalTimestamp !== undefined || remove === true
@@ -34,8 +40,9 @@ export function excluded(group: ProcessGroupStatus, now: Moment): ProcessGroupSt
   return group.exclusionTimestamp === undefined ? { ...group, exclusionTimestamp: now.text, excluded: true } : group
 }
 
-export function notExcluded({ exclusionTimestamp: _, excluded: __, ...group }: ProcessGroupStatus): ProcessGroupStatus {
-  return group
+export function notExcluded(group: ProcessGroupStatus): ProcessGroupStatus {
+  const rest = Object.entries(group).filter(([field]) => field !== 'exclusionTimestamp' && field !== 'excluded')
+  return Object.fromEntries(rest) as unknown as ProcessGroupStatus
 }
 
 export function hasCondition(group: ProcessGroupStatus, type: ProcessGroupCondition): boolean {
@@ -48,7 +55,7 @@ export function conditionSince(
   type: ProcessGroupCondition,
 ): number | undefined {
   const found = processGroupConditions.find((one) => one.type === type)
-  return found === undefined ? undefined : Number(found.timestamp ?? 0)
+  return found === undefined ? undefined : (found.timestamp ?? 0)
 }
 
 /** G1 */

@@ -1,4 +1,4 @@
-// What a cluster still needs: the fields of `status.generations`. Source: spec/foundationdb.md 2.25; seeds/foundationdb-operator-technical-design.txt
+// Checks which changes a cluster still needs: the fields of `status.generations`. Source: spec/foundationdb.md 2.25; seeds/foundationdb-operator-technical-design.txt
 // "Tracking Reconciliation Stages".
 //
 //   R1. `reconciled` never decreases; the other fields show problems at a generation that was complete before.
@@ -65,13 +65,13 @@ function neededGenerations(context: ClusterContext, observations: Observations):
 
 function groupNeeds(context: ClusterContext): readonly ClusterGeneration[] {
   const groups = processGroupsIn(context)
-  const kept = groups.filter((group) => !isMarked(group))
+  const unmarked = groups.filter((group) => !isMarked(group))
   const removed = groups.filter(isMarked)
   const counts = processCounts(context.settings)
-  const classes = [...new Set([...Object.keys(counts), ...kept.map(({ processClass = '' }) => processClass)])]
+  const classes = [...new Set([...Object.keys(counts), ...unmarked.map(({ processClass = '' }) => processClass)])]
   const differences = classes.map((processClass) => {
     const desired = (counts as Readonly<Record<string, number>>)[processClass] ?? 0
-    return desired - kept.filter((group) => group.processClass === processClass).length
+    return desired - unmarked.filter((group) => group.processClass === processClass).length
   })
   // R2
   const isPending = (group: (typeof groups)[number]) => isExcluded(group) && hasCondition(group, 'ResourcesTerminating')
@@ -79,9 +79,9 @@ function groupNeeds(context: ClusterContext): readonly ClusterGeneration[] {
     ['needsGrow', differences.some((difference) => difference > 0)],
     ['needsShrink', differences.some((difference) => difference < 0) || removed.some((group) => !isPending(group))],
     ['hasPendingRemoval', removed.some(isPending)],
-    ['hasUnhealthyProcess', kept.some((group) => !isHealthy(group))],
-    ['needsBounce', kept.some((group) => hasCondition(group, 'IncorrectCommandLine'))],
-    ['needsPodDeletion', kept.some((group) => hasCondition(group, 'IncorrectPodSpec'))],
+    ['hasUnhealthyProcess', unmarked.some((group) => !isHealthy(group))],
+    ['needsBounce', unmarked.some((group) => hasCondition(group, 'IncorrectCommandLine'))],
+    ['needsPodDeletion', unmarked.some((group) => hasCondition(group, 'IncorrectPodSpec'))],
   ]
   return checks.flatMap(([field, isNeeded]) => (isNeeded ? [field] : []))
 }

@@ -4,6 +4,7 @@
 
 import { done, lastAction, setPassCondition, type ReportingPass } from '../../kit/index.ts'
 import { contextOf, normalEvent, type ClusterContext } from './context.ts'
+import type { ClusterStatus } from './kind.ts'
 import type { ClusterPass } from './pass.ts'
 
 export const RECONCILED_CONDITION = 'Reconciled'
@@ -14,14 +15,14 @@ const LONGEST_MESSAGE = 2000
 export const reportProgress = lastAction<ClusterPass>('reportProgress', async (pass) => {
   const context = contextOf(pass)
   const { generation } = pass.target.metadata
-  const isComplete = (context.status.generations?.reconciled ?? 0) >= generation
+  const isComplete = isReconciled(context.status, generation)
   const blocked = context.blocked.find(({ hasStopped }) => hasStopped) ?? context.blocked[0]
   const reason = blocked?.step ?? (isComplete ? COMPLETE : 'InProgress')
   const message = (blocked?.message ?? '').slice(0, LONGEST_MESSAGE)
-  const before = (pass.target.status?.conditions ?? []).find(({ type }) => type === RECONCILED_CONDITION)
-  if (blocked?.hasStopped === true && (before?.reason !== reason || before.message !== message))
+  if (blocked?.hasStopped === true && !isReported(context, reason, message))
     await normalEvent(context, 'ReconciliationTerminatedEarly', `${reason}: ${message}`)
-  if (isComplete && !wasComplete(context)) await normalEvent(context, COMPLETE, `Reconciled generation ${generation}`)
+  if (isComplete && !isReconciled(pass.target.status, generation))
+    await normalEvent(context, COMPLETE, `Reconciled generation ${generation}`)
   setPassCondition(pass as unknown as ReportingPass, {
     type: RECONCILED_CONDITION,
     status: isComplete ? 'True' : 'False',
@@ -31,7 +32,13 @@ export const reportProgress = lastAction<ClusterPass>('reportProgress', async (p
   return done
 })
 
-function wasComplete({ pass }: ClusterContext): boolean {
-  const { metadata, status } = pass.target
-  return (status?.generations?.reconciled ?? 0) >= metadata.generation
+function isReconciled(status: ClusterStatus | undefined, generation: number): boolean {
+  return (status?.generations?.reconciled ?? 0) >= generation
+}
+
+/** P1 */
+function isReported({ pass }: ClusterContext, reason: string, message: string): boolean {
+  const conditions = pass.target.status?.conditions ?? []
+  const before = conditions.find(({ type }) => type === RECONCILED_CONDITION)
+  return before?.reason === reason && before.message === message
 }

@@ -1,22 +1,28 @@
 // Step 19. Replaces the coordinators when the current ones are invalid. Source: seeds/foundationdb-operator-technical-design.txt ChangeCoordinators;
 // spec/foundationdb.md 2.19, 4.9.
 
+import type { DatabaseStatus } from '../../../../activities/foundationdb/database/status.ts'
 import { checkCoordinators, chooseCoordinators, coordinatorCandidates } from '../../database/coordinators.ts'
 import { availabilityProblem } from '../../database/safety.ts'
 import { clusterStep } from '../cluster-step.ts'
-import { availableDatabase, databaseAddress, normalEvent, noteRecovery, updateStatus } from '../context.ts'
+import {
+  availableDatabase,
+  type ClusterContext,
+  databaseAddress,
+  normalEvent,
+  noteRecovery,
+  updateStatus,
+} from '../context.ts'
 import { coordinatorRules } from '../coordinator-rules.ts'
 import { takeLock } from '../lock.ts'
-import { continueWith, failWith, NO_DELAY_MS, stopFor } from '../requeue.ts'
+import { continueWith, failWith, NO_DELAY_MS, type StepResult, stopFor } from '../requeue.ts'
 
 /** A recovery may still be on its way. Source: spec/foundationdb.md 2.19. */
 const LOST_SECONDS = 120
 const UNDESIRED_SECONDS = 300
 
 export const changeCoordinators = clusterStep('ChangeCoordinators', async (context) => {
-  const address = databaseAddress(context)
-  if (context.status.configured !== true || address === undefined) return undefined
-  const database = await availableDatabase(context)
+  const database = context.status.configured === true ? await availableDatabase(context) : undefined
   if (database === undefined) return undefined
   const rules = coordinatorRules(context)
   const check = checkCoordinators(database.coordinators, database.processes, rules)
@@ -26,13 +32,8 @@ export const changeCoordinators = clusterStep('ChangeCoordinators', async (conte
     await normalEvent(context, 'DeferringCoordinatorChange', message)
     return continueWith(message)
   }
-  const isLost = database.coordinators.some(({ isReachable }) => !isReachable)
-  const { secondsSince = Infinity } = database.recovery
-  const least = isLost ? LOST_SECONDS : UNDESIRED_SECONDS
   const reason = check.problems.join('; ')
-  if (secondsSince < least)
-    return stopFor(`the coordinators must change (${reason}), but the last recovery was less than ${least} s ago`)
-  const problem = availabilityProblem(database)
+  const problem = recoveryProblem(database) ?? availabilityProblem(database)
   if (problem !== undefined) return stopFor(`the coordinators must change (${reason}), but ${problem}`)
   const blocked = await takeLock(context)
   if (blocked !== undefined) return blocked
@@ -40,6 +41,19 @@ export const changeCoordinators = clusterStep('ChangeCoordinators', async (conte
   if ('problem' in choice) return stopFor(`the coordinators must change (${reason}): ${choice.problem}`)
   const addresses = choice.chosen.map((one) => one.address)
   await normalEvent(context, 'ChangingCoordinators', `Choosing new coordinators ${addresses.join(', ')}: ${reason}`)
+  return await change(context, addresses)
+})
+
+function recoveryProblem({ coordinators, recovery }: DatabaseStatus): string | undefined {
+  const isLost = coordinators.some(({ isReachable }) => !isReachable)
+  const least = isLost ? LOST_SECONDS : UNDESIRED_SECONDS
+  const { secondsSince = Infinity } = recovery
+  return secondsSince < least ? `the last recovery was less than ${least} s ago` : undefined
+}
+
+async function change(context: ClusterContext, addresses: readonly string[]): Promise<StepResult> {
+  const address = databaseAddress(context)
+  if (address === undefined) return undefined
   const result = await context.calls.changeCoordinators({ ...address, addresses })
   if ('failure' in result) return failWith(result.failure.message)
   updateStatus(context, { connectionString: result.value })
@@ -47,4 +61,4 @@ export const changeCoordinators = clusterStep('ChangeCoordinators', async (conte
   await noteRecovery(context)
   // The ConfigMap and all Pods need the new connection string.
   return stopFor('the coordinators were changed', NO_DELAY_MS)
-})
+}

@@ -36,8 +36,8 @@ export const chooseRemovals = clusterStep('ChooseRemovals', async (context) => {
     if ('problem' in choice) return continueWith(choice.problem)
     const reported = choice.chosen.map(({ id }) => id)
     const unreported = ids.filter((id) => !localities.has(id)).slice(0, desired - reported.length)
-    const kept = new Set([...reported, ...unreported])
-    for (const id of ids) if (!kept.has(id)) removed.add(id)
+    const remaining = new Set([...reported, ...unreported])
+    for (const id of ids) if (!remaining.has(id)) removed.add(id)
   }
   changeProcessGroups(context, (group) => (removed.has(group.processGroupID) ? marked(group, context.now) : group))
   await normalEvent(context, 'ShrinkingProcesses', `Removing processes: ${[...removed].join(', ')}`)

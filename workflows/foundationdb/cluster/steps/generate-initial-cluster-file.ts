@@ -3,7 +3,7 @@
 
 import { connectionIDFrom, descriptionFor, formatConnectionString } from '../../database/connection-string.ts'
 import { chooseCoordinators, type CoordinatorCandidate } from '../../database/coordinators.ts'
-import { addressesOf as processAddresses, formatAddress, parseAddress } from '../../database/process-address.ts'
+import { addressesOf as processAddresses, formatAddress } from '../../database/process-address.ts'
 import { wantsTls } from '../../model/cluster-settings.ts'
 import { coordinatorCount } from '../../model/process-counts.ts'
 import { clusterStep } from '../cluster-step.ts'
@@ -16,33 +16,35 @@ import { NO_DELAY_MS, stopFor } from '../requeue.ts'
 const FIRST_COORDINATORS_IN_HALLS = 3
 
 export const generateInitialClusterFile = clusterStep('GenerateInitialClusterFile', async (context) => {
-  const { settings, status, pass } = context
+  const { settings, status } = context
   if ((status.connectionString ?? '') !== '') return undefined
-  const { seedConnectionString = '', partialConnectionString = {}, databaseConfiguration = {} } = settings.spec
+  const { seedConnectionString = '' } = settings.spec
   if (seedConnectionString !== '') return await store(context, seedConnectionString)
   const candidates = candidatesIn(context)
-  const isInHalls = databaseConfiguration.redundancy_mode === 'three_data_hall'
-  const count = isInHalls ? FIRST_COORDINATORS_IN_HALLS : coordinatorCount(databaseConfiguration)
-  const fewer =
-    candidates.length < count ? `${candidates.length} running Pods can be coordinators; expected ${count}` : undefined
-  if (fewer !== undefined) return stopFor(`Waiting for Pods: ${fewer}`)
-  const rules = {
-    configuration: databaseConfiguration,
-    selection: settings.spec.coordinatorSelection,
-    primaryDataCenter: settings.spec.dataCenter,
-  }
-  const choice = chooseCoordinators(candidates, rules, count)
+  const count = firstCount(context)
+  if (candidates.length < count)
+    return stopFor(`Waiting for Pods: ${candidates.length} running Pods can be coordinators; expected ${count}`)
+  const { databaseConfiguration: configuration = {}, coordinatorSelection: selection, dataCenter } = settings.spec
+  const choice = chooseCoordinators(candidates, { configuration, selection, primaryDataCenter: dataCenter }, count)
   if ('problem' in choice) return stopFor(choice.problem)
-  const { databaseName = '', generationID = '' } = partialConnectionString
-  return await store(
-    context,
-    formatConnectionString({
-      description: databaseName === '' ? descriptionFor(settings.name) : databaseName,
-      id: generationID === '' ? connectionIDFrom(pass.target.metadata.uid) : generationID,
-      coordinators: choice.chosen.map(({ address }) => address),
-    }),
-  )
+  const coordinators = choice.chosen.map(({ address }) => address)
+  return await store(context, connectionStringWith(context, coordinators))
 })
+
+function firstCount({ settings }: ClusterContext): number {
+  const { databaseConfiguration = {} } = settings.spec
+  const isInHalls = databaseConfiguration.redundancy_mode === 'three_data_hall'
+  return isInHalls ? FIRST_COORDINATORS_IN_HALLS : coordinatorCount(databaseConfiguration)
+}
+
+function connectionStringWith({ settings, pass }: ClusterContext, coordinators: readonly string[]): string {
+  const { databaseName = '', generationID = '' } = settings.spec.partialConnectionString ?? {}
+  return formatConnectionString({
+    description: databaseName === '' ? descriptionFor(settings.name) : databaseName,
+    id: generationID === '' ? connectionIDFrom(pass.target.metadata.uid) : generationID,
+    coordinators,
+  })
+}
 
 async function store(context: ClusterContext, connectionString: string) {
   await normalEvent(context, 'GenerateInitialCoordinators', `Choosing initial coordinators: ${connectionString}`)
@@ -62,22 +64,26 @@ function candidatesIn(context: ClusterContext): readonly CoordinatorCandidate[] 
 }
 
 function candidateOf(
-  { settings }: ClusterContext,
+  context: ClusterContext,
   pod: ObservedPod,
   group: { readonly id: string; readonly processClass: string },
 ): readonly CoordinatorCandidate[] {
-  const values = substitutionsOf(pod)
-  const zone = values?.['FDB_ZONE_ID']
-  const host = settings.routing.useDNSInClusterFile ? values?.['FDB_DNS_NAME'] : values?.['FDB_PUBLIC_IP']
-  const parsed = host === undefined ? undefined : parseAddress(host.includes(':') ? `[${host}]` : host)
-  if (zone === undefined || zone === '' || parsed === undefined) return []
+  const { settings } = context
+  const { FDB_ZONE_ID: zone = '', FDB_DNS_NAME: name, FDB_PUBLIC_IP: ip } = substitutionsOf(pod) ?? {}
+  const host = settings.routing.useDNSInClusterFile ? name : ip
+  if (zone === '' || host === undefined) return []
   const isTls = wantsTls(settings)
-  const [address] = processAddresses(parsed.host, 1, { tls: isTls, nonTLS: !isTls })
+  const [address] = processAddresses(host, 1, { tls: isTls, nonTLS: !isTls })
+  return address === undefined
+    ? []
+    : [{ ...group, locality: localityIn(context, zone), address: formatAddress(address) }]
+}
+
+function localityIn({ settings }: ClusterContext, zone: string): Readonly<Record<string, string>> {
   const { dataCenter, dataHall } = settings.spec
-  const locality = {
+  return {
     zoneid: zone,
     ...(dataCenter !== undefined && { dcid: dataCenter }),
     ...(dataHall !== undefined && { data_hall: dataHall }),
   }
-  return address === undefined ? [] : [{ ...group, locality, address: formatAddress(address) }]
 }

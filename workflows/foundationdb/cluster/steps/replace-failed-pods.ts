@@ -59,7 +59,7 @@ function hasFailed({ settings, now }: ClusterContext, group: ProcessGroupStatus)
   if (isMarked(group)) return false
   const { conditions, failureDetectionTimeSeconds, taintReplacementTimeSeconds } = settings.automation.replacements
   return conditions.some((type) => {
-    const since = conditionSince(group, type as ProcessGroupCondition)
+    const since = conditionSince(group, type)
     const seconds = type === 'NodeTaintReplacing' ? taintReplacementTimeSeconds : failureDetectionTimeSeconds
     return since !== undefined && now.seconds - since > seconds
   })

@@ -22,34 +22,40 @@ import { continueWith, NO_DELAY_MS, stopFor } from '../requeue.ts'
 const DEFERRED_MS = 5000
 
 export const replaceMisconfiguredPods = clusterStep('ReplaceMisconfiguredPods', async (context) => {
-  const { settings, status, now } = context
-  const expected = expectedObjects(context)
-  const pods = podsByGroup(context)
-  const reasons = new Map<string, string>()
-  for (const group of processGroupsIn(context)) {
-    const reason = isMarked(group)
-      ? undefined
-      : misconfiguration(context, expected, { group, pod: pods.get(group.processGroupID) })
-    if (reason !== undefined) reasons.set(group.processGroupID, reason)
-  }
-  if (reasons.size === 0) return undefined
-  const { tls = false, nonTLS = false } = status.requiredAddresses ?? {}
-  if (!isProtocolCompatible(status.runningVersion ?? settings.version, settings.version) || (tls && nonTLS))
+  const reasons = misconfigurations(context)
+  if (reasons.length === 0) return undefined
+  if (isChanging(context))
     return continueWith(
       'misconfigured process groups wait for the end of the upgrade or of the change of TLS',
       DEFERRED_MS,
     )
   const ongoing = processGroupsIn(context).filter((group) => isMarked(group) && !isExcluded(group)).length
-  const most = Math.max(0, settings.automation.maxConcurrentReplacements - ongoing)
-  const chosen = [...reasons].slice(0, most)
+  const most = Math.max(0, context.settings.automation.maxConcurrentReplacements - ongoing)
+  const chosen = reasons.slice(0, most)
   if (chosen.length === 0) return undefined
-  const ids = new Set(chosen.map(([id]) => id))
-  changeProcessGroups(context, (group) => (ids.has(group.processGroupID) ? marked(group, now) : group))
-  const texts = chosen.map(([id, reason]) => `${id} (${reason})`).join(', ')
+  const ids = new Set(chosen.map(({ id }) => id))
+  changeProcessGroups(context, (group) => (ids.has(group.processGroupID) ? marked(group, context.now) : group))
+  const texts = chosen.map(({ id, reason }) => `${id} (${reason})`).join(', ')
   await normalEvent(context, 'ReplacingMisconfiguredPods', `Replacing process groups ${texts}`)
   await context.pass.save()
   return stopFor(`process groups are replaced: ${[...ids].join(', ')}`, NO_DELAY_MS)
 })
+
+function misconfigurations(context: ClusterContext): readonly { readonly id: string; readonly reason: string }[] {
+  const expected = expectedObjects(context)
+  const pods = podsByGroup(context)
+  return processGroupsIn(context).flatMap((group) => {
+    const id = group.processGroupID
+    const reason = isMarked(group) ? undefined : misconfiguration(context, expected, { group, pod: pods.get(id) })
+    return reason === undefined ? [] : [{ id, reason }]
+  })
+}
+
+/** Whether the protocol or TLS is changing. */
+function isChanging({ settings, status }: ClusterContext): boolean {
+  const { tls = false, nonTLS = false } = status.requiredAddresses ?? {}
+  return (tls && nonTLS) || !isProtocolCompatible(status.runningVersion ?? settings.version, settings.version)
+}
 
 interface Member {
   readonly group: ProcessGroupStatus
@@ -57,30 +63,44 @@ interface Member {
 }
 
 /** Why the process group cannot change in place. */
-function misconfiguration(
-  context: ClusterContext,
-  expected: ExpectedObjects,
-  { group, pod }: Member,
-): string | undefined {
-  const { settings, claims } = context
-  const { processGroupID: id, processClass = '' } = group
-  if ((parseProcessGroupID(id)?.prefix ?? '') !== settings.prefix) return 'the prefix of IDs changed'
+function misconfiguration(context: ClusterContext, expected: ExpectedObjects, member: Member): string | undefined {
+  const { settings } = context
+  const { group, pod } = member
+  if ((parseProcessGroupID(group.processGroupID)?.prefix ?? '') !== settings.prefix) return 'the prefix of IDs changed'
   if (pod === undefined || isTerminating(pod)) return undefined
-  const claim = claims.find(({ metadata }) => metadata.name === volumeClaimName(settings.name, id))
+  return claimProblem(context, expected, group) ?? podProblem(context, expected, group, pod)
+}
+
+function claimProblem(
+  { settings, claims }: ClusterContext,
+  expected: ExpectedObjects,
+  group: ProcessGroupStatus,
+): string | undefined {
+  const claim = claims.find(({ metadata }) => metadata.name === volumeClaimName(settings.name, group.processGroupID))
+  if (claim === undefined) return undefined
   const wanted = expected.claimOf(group)
-  if ((claim === undefined) !== (wanted === undefined) && claim !== undefined) return 'the class has no volume any more'
-  const hash = (annotations: Readonly<Record<string, string | null>> | undefined) => annotations?.[LAST_SPEC_ANNOTATION]
-  if (claim !== undefined && hash(claim.metadata.annotations) !== hash(wanted?.metadata.annotations))
-    return 'the volume claim changed'
+  if (wanted === undefined) return 'the class has no volume any more'
+  const isSame =
+    claim.metadata.annotations?.[LAST_SPEC_ANNOTATION] === wanted.metadata.annotations?.[LAST_SPEC_ANNOTATION]
+  return isSame ? undefined : 'the volume claim changed'
+}
+
+function podProblem(
+  { settings }: ClusterContext,
+  expected: ExpectedObjects,
+  group: ProcessGroupStatus,
+  pod: ObservedPod,
+): string | undefined {
   const { annotations = {} } = pod.metadata
   const { routing, imageType } = settings
-  if ((annotations[PUBLIC_IP_SOURCE_ANNOTATION] ?? 'pod') !== routing.publicIPSource)
-    return 'the source of addresses changed'
+  const { processClass = '' } = group
+  const is = (name: string, wanted: string, otherwise = wanted) => (annotations[name] ?? otherwise) === wanted
+  if (!is(PUBLIC_IP_SOURCE_ANNOTATION, routing.publicIPSource, 'pod')) return 'the source of addresses changed'
   if (serversOf(pod, processClass) !== serversPerPod(settings, processClass))
     return 'the number of processes in a Pod changed'
   if (annotations[LAST_SPEC_ANNOTATION] === expected.podOf(group).specHash()) return undefined
-  if ((annotations[IMAGE_TYPE_ANNOTATION] ?? imageType) !== imageType) return 'the image type changed'
-  if ((annotations[IP_FAMILY_ANNOTATION] ?? '') !== String(routing.podIPFamily ?? '')) return 'the IP family changed'
+  if (!is(IMAGE_TYPE_ANNOTATION, imageType)) return 'the image type changed'
+  if (!is(IP_FAMILY_ANNOTATION, String(routing.podIPFamily ?? ''), '')) return 'the IP family changed'
   return isReplacedForUpdate(settings, processClass) ? 'the Pod spec changed' : undefined
 }
 

@@ -43,7 +43,7 @@ export const updateDatabaseConfiguration = clusterStep('UpdateDatabaseConfigurat
   const database = await availableDatabase(context)
   // U2
   if (database?.configuration === undefined) return undefined
-  const live = liveConfiguration(database.configuration as DatabaseConfiguration, desired)
+  const live = liveConfiguration(database.configuration, desired)
   if (isSameConfiguration(live, desired)) return undefined
   const next = nextConfiguration(live, desired)
   const text = configureString(next)

@@ -66,7 +66,7 @@ function filesOf(
 }
 
 interface Result extends OutdatedPod {
-  /** Undefined: the Pod was not asked. */
+  /** Undefined: the Pod has no address. */
   readonly result: PodFilesResult | undefined
 }
 

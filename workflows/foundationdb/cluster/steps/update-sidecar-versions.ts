@@ -32,7 +32,7 @@ export const updateSidecarVersions = clusterStep('UpdateSidecarVersions', async 
       const image = wanted.get(pod.metadata.name)
       return container['name'] === SIDECAR_CONTAINER ? { ...container, image } : container
     })
-    await pass.act.patch(pod as unknown as ObservedObject, { spec: { containers } }, { fenced: true })
+    await pass.act.patch(pod, { spec: { containers } }, { fenced: true })
   }
   return undefined
 })

@@ -24,9 +24,8 @@ export const updateStatusFirst: Step<ClusterPass> = clusterStep('UpdateStatus', 
 export const updateStatusLast: Step<ClusterPass> = clusterStep('UpdateStatus (again)', async (context) => {
   const isReconciled = await observeAll(context)
   if (!isReconciled) {
-    const { reconciled: _, ...needs } = context.status.generations ?? {}
-    const fields = Object.keys(needs).join(', ')
-    return continueWith(`the cluster still has: ${fields}`, NOT_RECONCILED_MS)
+    const fields = Object.keys(context.status.generations ?? {}).filter((field) => field !== 'reconciled')
+    return continueWith(`the cluster still has: ${fields.join(', ')}`, NOT_RECONCILED_MS)
   }
   await releaseLock(context)
   return await unreadable(context)
