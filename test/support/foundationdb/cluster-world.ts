@@ -10,7 +10,11 @@ import type { PodFiles, PodFilesResult } from '../../../activities/foundationdb/
 import { sha256, type ActivityContext, type JsonObject, wishedMs } from '../../../workflows/kit/index.ts'
 import { type FakedFaults, type PassCourse, runPass } from '../../../workflows/kit/testing/index.ts'
 import { clusterController } from '../../../workflows/foundationdb/cluster/controller.ts'
-import type { ClusterSpec, FoundationDBCluster, ProcessGroupStatus } from '../../../workflows/foundationdb/cluster/kind.ts'
+import type {
+  ClusterSpec,
+  FoundationDBCluster,
+  ProcessGroupStatus,
+} from '../../../workflows/foundationdb/cluster/kind.ts'
 import {
   binaryFolderOf,
   claimView,
@@ -64,7 +68,10 @@ export class ClusterWorld {
   private readonly files = new Map<string, PodDirectory>()
   private created = 0
 
-  constructor(spec: Partial<ClusterSpec> = {}, shared: { readonly database?: MemoryDatabase; readonly clock?: Clock } = {}) {
+  constructor(
+    spec: Partial<ClusterSpec> = {},
+    shared: { readonly database?: MemoryDatabase; readonly clock?: Clock } = {},
+  ) {
     this.clock = shared.clock ?? { seconds: START_SECONDS }
     this.database = shared.database ?? new MemoryDatabase(this.clock)
     this.database.restart = (addresses) => {
@@ -73,7 +80,14 @@ export class ClusterWorld {
     this.target = {
       apiVersion: 'apps.foundationdb.org/v1beta2',
       kind: 'FoundationDBCluster',
-      metadata: { name: 'db', namespace: 'default', uid: 'uid-db', resourceVersion: '1', generation: 1, creationTimestamp: '2026-01-01T00:00:00Z' },
+      metadata: {
+        name: 'db',
+        namespace: 'default',
+        uid: 'uid-db',
+        resourceVersion: '1',
+        generation: 1,
+        creationTimestamp: '2026-01-01T00:00:00Z',
+      },
       spec: { version: '7.1.67', ...spec },
     } as FoundationDBCluster
   }
@@ -87,7 +101,9 @@ export class ClusterWorld {
   }
 
   idsOf(processClass: string): readonly string[] {
-    return this.groups.filter((group) => group.processClass === processClass).map(({ processGroupID }) => processGroupID)
+    return this.groups
+      .filter((group) => group.processClass === processClass)
+      .map(({ processGroupID }) => processGroupID)
   }
 
   isCoordinator(id: string): boolean {
@@ -98,7 +114,9 @@ export class ClusterWorld {
 
   /** The names of Pods of a class. */
   podsOf(processClass: string): readonly string[] {
-    return this.podViews().filter((pod) => processClassOf(pod) === processClass).map(({ metadata }) => metadata.name)
+    return this.podViews()
+      .filter((pod) => processClassOf(pod) === processClass)
+      .map(({ metadata }) => metadata.name)
   }
 
   /** Changes fields of the spec, as a user does. */
@@ -139,7 +157,9 @@ export class ClusterWorld {
       const { ended } = await this.pass()
       if (ended !== undefined && this.generations.reconciled === this.target.metadata.generation) return
     }
-    throw new Error(`not reconciled after ${most} passes: ${JSON.stringify(this.condition)} ${JSON.stringify(this.generations)}`)
+    throw new Error(
+      `not reconciled after ${most} passes: ${JSON.stringify(this.condition)} ${JSON.stringify(this.generations)}`,
+    )
   }
 
   /** The effects on the database since the last call: process groups by their classes, addresses by their number, such as `exclude no_wait storage`. */
@@ -192,7 +212,9 @@ export class ClusterWorld {
   annotatePod(name: string, annotations: Texts): void {
     this.pods = this.pods.map((pod) => {
       const { metadata } = pod
-      return metadata.name === name ? { ...pod, metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations } } } : pod
+      return metadata.name === name
+        ? { ...pod, metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations } } }
+        : pod
     })
   }
 
@@ -209,11 +231,14 @@ export class ClusterWorld {
         .filter(({ metadata }) => !now.some((one) => (one as JsonObject).metadata.name === metadata.name))
         .map((one) => ({ ...one, metadata: { ...one.metadata, deletionTimestamp } })),
     ]
-    const isPod = (name: string) => this.pods.some(({ metadata }) => metadata.name === name && metadata.deletionTimestamp === undefined)
+    const isPod = (name: string) =>
+      this.pods.some(({ metadata }) => metadata.name === name && metadata.deletionTimestamp === undefined)
     // A held Pod and its Service have one name: the Service is removed after the Pod.
     this.pods = kept(this.pods, state.wholePods)
     this.claims = kept(this.claims, state.claims)
-    this.services = kept(this.services, state.services).filter((one) => !removed.includes(one.metadata.name) || isPod(one.metadata.name) || this.held.has(one.metadata.name))
+    this.services = kept(this.services, state.services).filter(
+      (one) => !removed.includes(one.metadata.name) || isPod(one.metadata.name) || this.held.has(one.metadata.name),
+    )
   }
 
   private calls() {
@@ -221,7 +246,10 @@ export class ClusterWorld {
       subject: { kind: 'FoundationDBCluster', uid: 'uid-db', namespace: 'default', name: 'db' },
       callID: 'call',
       attempt: 1,
-      parts: { databases: this.database.provider, now: () => new Date(this.clock.seconds * 1000) } satisfies DatabaseParts,
+      parts: {
+        databases: this.database.provider,
+        now: () => new Date(this.clock.seconds * 1000),
+      } satisfies DatabaseParts,
       signal: new AbortController().signal,
       heartbeat: () => undefined,
       progress: undefined,
@@ -232,18 +260,25 @@ export class ClusterWorld {
       const call = run as (input: never, context: ActivityContext) => Promise<unknown>
       return [name, (input: never) => call(input, context)] as const
     })
-    return { ...Object.fromEntries(bound), syncPods: ({ pods }: { readonly pods: readonly PodFiles[] }) => pods.map((one) => this.sync(one)) }
+    return {
+      ...Object.fromEntries(bound),
+      syncPods: ({ pods }: { readonly pods: readonly PodFiles[] }) => pods.map((one) => this.sync(one)),
+    }
   }
 
   /** W2. Stands at the HTTP interface of the Pods' sidecars. */
   private sync({ pod, files }: PodFiles): PodFilesResult {
     const data = this.configMap?.['data'] as Texts | undefined
     const found = this.podViews().find(({ metadata }) => metadata.name === pod)
-    if (data === undefined || found === undefined || this.unreachable.has(pod)) return { pod, state: 'unreachable', message: 'no answer' }
+    if (data === undefined || found === undefined || this.unreachable.has(pod))
+      return { pod, state: 'unreachable', message: 'no answer' }
     this.files.set(pod, { data, binaryFolder: binaryFolderOf(found) })
     const isCurrent =
       files['fdb.cluster'] === sha256(data['cluster-file'] ?? '') &&
-      files['fdbmonitor.conf'] === sha256(substitute(data[monitorKeyOf(found)] ?? '', { ...substitutionsOf(found), BINARY_DIR: binaryFolderOf(found) }))
+      files['fdbmonitor.conf'] ===
+        sha256(
+          substitute(data[monitorKeyOf(found)] ?? '', { ...substitutionsOf(found), BINARY_DIR: binaryFolderOf(found) }),
+        )
     this.run()
     return { pod, state: isCurrent ? 'current' : 'outdated', message: '' }
   }
@@ -255,12 +290,19 @@ export class ClusterWorld {
   private started(pod: JsonObject): JsonObject {
     if (pod['status'] !== undefined) return pod
     const count = ++this.created
-    const spec = pod['spec'] as { readonly containers: readonly { readonly name: string }[]; readonly nodeName?: string }
+    const spec = pod['spec'] as {
+      readonly containers: readonly { readonly name: string }[]
+      readonly nodeName?: string
+    }
     const { name } = pod.metadata
     this.files.set(name, { data: (this.configMap?.['data'] ?? {}) as Texts, binaryFolder: '/usr/bin' })
     return {
       ...pod,
-      metadata: { ...pod.metadata, uid: `uid-${count}`, creationTimestamp: new Date(this.clock.seconds * 1000).toISOString() },
+      metadata: {
+        ...pod.metadata,
+        uid: `uid-${count}`,
+        creationTimestamp: new Date(this.clock.seconds * 1000).toISOString(),
+      },
       spec: { ...spec, nodeName: this.nodeOf(name, count) },
       status: {
         phase: 'Running',
@@ -293,20 +335,28 @@ export class ClusterWorld {
   private processesOf(pod: ObservedPod): readonly MemoryProcess[] {
     const { data = {}, binaryFolder = '' } = this.files.get(pod.metadata.name) ?? {}
     const text = substitute(data[monitorKeyOf(pod)] ?? '', { ...substitutionsOf(pod), BINARY_DIR: binaryFolder })
-    return text.split(/^\[fdbserver\.\d+\]\n/m).slice(1).map((section) => {
-      const pairs = section.trim().split('\n').map((line) => line.split(' = ', 2) as [string, string])
-      const { command = '', ...parameters } = Object.fromEntries(pairs)
-      const localities = Object.entries(parameters).flatMap(([name, value]) => name.startsWith('locality_') ? [[name.slice('locality_'.length), value]] : [])
-      return {
-        processGroup: processGroupOf(pod) ?? '',
-        processClass: parameters['class'] ?? '',
-        address: parameters['public_address']?.split(',')[0] ?? '',
-        commandLine: [command, ...Object.entries(parameters).map(([name, value]) => `--${name}=${value}`)].join(' '),
-        locality: Object.fromEntries(localities) as Texts,
-        version: /\/bin\/(\d+\.\d+\.\d+)\//.exec(command)?.[1] ?? imageOf(pod, 'foundationdb')?.split(':')[1] ?? '',
-        started: this.clock.seconds,
-      }
-    })
+    return text
+      .split(/^\[fdbserver\.\d+\]\n/m)
+      .slice(1)
+      .map((section) => {
+        const pairs = section
+          .trim()
+          .split('\n')
+          .map((line) => line.split(' = ', 2) as [string, string])
+        const { command = '', ...parameters } = Object.fromEntries(pairs)
+        const localities = Object.entries(parameters).flatMap(([name, value]) =>
+          name.startsWith('locality_') ? [[name.slice('locality_'.length), value]] : [],
+        )
+        return {
+          processGroup: processGroupOf(pod) ?? '',
+          processClass: parameters['class'] ?? '',
+          address: parameters['public_address']?.split(',')[0] ?? '',
+          commandLine: [command, ...Object.entries(parameters).map(([name, value]) => `--${name}=${value}`)].join(' '),
+          locality: Object.fromEntries(localities) as Texts,
+          version: /\/bin\/(\d+\.\d+\.\d+)\//.exec(command)?.[1] ?? imageOf(pod, 'foundationdb')?.split(':')[1] ?? '',
+          started: this.clock.seconds,
+        }
+      })
   }
 }
 
@@ -329,7 +379,11 @@ export async function runningCluster(
   spec: Partial<ClusterSpec> = {},
   nodeOf?: ClusterWorld['nodeOf'],
 ): Promise<ClusterWorld> {
-  const world = new ClusterWorld({ databaseConfiguration: { storage: 4 }, processCounts: { cluster_controller: 1 }, ...spec })
+  const world = new ClusterWorld({
+    databaseConfiguration: { storage: 4 },
+    processCounts: { cluster_controller: 1 },
+    ...spec,
+  })
   if (nodeOf !== undefined) world.nodeOf = nodeOf
   await world.settle()
   world.advance(LONG_UPTIME_SECONDS)

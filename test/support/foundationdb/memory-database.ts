@@ -39,12 +39,13 @@ export class MemoryDatabase implements Database {
   readonly exclusions = new Set<string>()
   /** Process groups whose data has not moved away. */
   readonly moving = new Set<string>()
+  /** Values by keys in Latin-1. */
+  readonly keys = new Map<string, Uint8Array>()
   isDown = false
   /** Replaces fields of the status. */
   overrides: Partial<DatabaseStatus> = {}
   restart: (addresses: readonly string[]) => void = () => undefined
   private readonly clock: Clock
-  private readonly keys = new Map<string, Uint8Array>()
   /** Unix seconds by process group. */
   private readonly storageSeen = new Map<string, number>()
   private configuration: Readonly<Record<string, unknown>> | undefined
@@ -129,16 +130,18 @@ export class MemoryDatabase implements Database {
   }
 
   readPrefix(prefix: Uint8Array) {
-    const start = hexOf(prefix)
-    const found = [...this.keys].filter(([key]) => key.startsWith(start)).sort(([one], [other]) => (one < other ? -1 : 1))
-    return this.checked(() => found.map(([key, value]) => ({ key: Buffer.from(key, 'hex'), value })))
+    const start = textOf(prefix)
+    const found = [...this.keys]
+      .filter(([key]) => key.startsWith(start))
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+    return this.checked(() => found.map(([key, value]) => ({ key: Buffer.from(key, 'latin1'), value })))
   }
 
   write(changes: readonly KeyChange[]): Promise<void> {
     return this.checked(() => {
       for (const { key, value } of changes) {
-        if (value === undefined) this.keys.delete(hexOf(key))
-        else this.keys.set(hexOf(key), value)
+        if (value === undefined) this.keys.delete(textOf(key))
+        else this.keys.set(textOf(key), value)
       }
     })
   }
@@ -147,7 +150,7 @@ export class MemoryDatabase implements Database {
     keys: readonly Uint8Array[],
     decide: (values: readonly (Uint8Array | undefined)[]) => Decision,
   ): Promise<Decision> {
-    const decision = await this.checked(() => decide(keys.map((key) => this.keys.get(hexOf(key)))))
+    const decision = await this.checked(() => decide(keys.map((key) => this.keys.get(textOf(key)))))
     await this.write(decision.changes)
     return decision
   }
@@ -175,7 +178,8 @@ export class MemoryDatabase implements Database {
   }
 
   private get hasQuorum(): boolean {
-    const { coordinators = [] } = this
+    const { coordinators } = this
+    if (coordinators === undefined) return true
     return coordinators.filter((one) => this.reachable(one)).length > coordinators.length / 2
   }
 
@@ -254,6 +258,6 @@ function regionsIn(text: string): unknown {
   return JSON.parse(text.replaceAll(/\\(["'\\])/g, '$1')) as unknown
 }
 
-function hexOf(key: Uint8Array): string {
-  return Buffer.from(key).toString('hex')
+function textOf(key: Uint8Array): string {
+  return Buffer.from(key).toString('latin1')
 }

@@ -18,7 +18,7 @@ export const reportProgress = lastAction<ClusterPass>('reportProgress', async (p
   const isComplete = isReconciled(context.status, generation)
   const blocked = context.blocked.find(({ hasStopped }) => hasStopped) ?? context.blocked[0]
   const reason = blocked?.step ?? (isComplete ? COMPLETE : 'InProgress')
-  const message = (blocked?.message ?? '').slice(0, LONGEST_MESSAGE)
+  const message = shortened(blocked?.message ?? '')
   if (blocked?.hasStopped === true && !isReported(context, reason, message))
     await normalEvent(context, 'ReconciliationTerminatedEarly', `${reason}: ${message}`)
   if (isComplete && !isReconciled(pass.target.status, generation))
@@ -36,9 +36,13 @@ function isReconciled(status: ClusterStatus | undefined, generation: number): bo
   return (status?.generations?.reconciled ?? 0) >= generation
 }
 
-/** P1 */
-function isReported({ pass }: ClusterContext, reason: string, message: string): boolean {
+/** P1. Whether the condition has the message already. */
+export function isReported({ pass }: ClusterContext, step: string, message: string): boolean {
   const conditions = pass.target.status?.conditions ?? []
   const before = conditions.find(({ type }) => type === RECONCILED_CONDITION)
-  return before?.reason === reason && before.message === message
+  return before?.reason === step && before.message === shortened(message)
+}
+
+function shortened(message: string): string {
+  return message.slice(0, LONGEST_MESSAGE)
 }

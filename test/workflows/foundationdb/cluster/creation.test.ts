@@ -27,13 +27,16 @@ describe('a new cluster', () => {
     [{ redundancy_mode: 'single' as const }, { storage: 1, log: 3, stateless: 8 }, 1],
     [{ redundancy_mode: 'double' as const }, { storage: 3, log: 4, stateless: 9 }, 3],
     [{ redundancy_mode: 'triple' as const }, { storage: 5, log: 5, stateless: 10 }, 5],
-  ])('%j: has process groups and coordinators for its redundancy', async (databaseConfiguration, counts, coordinators) => {
-    const world = new ClusterWorld({ databaseConfiguration })
-    await world.settle()
-    const found = Object.keys(counts).map((name) => [name, world.podsOf(name).length])
-    expect(Object.fromEntries(found)).toEqual(counts)
-    expect(world.target.status?.connectionString?.split(',')).toHaveLength(coordinators)
-  })
+  ])(
+    '%j: has process groups and coordinators for its redundancy',
+    async (databaseConfiguration, counts, coordinators) => {
+      const world = new ClusterWorld({ databaseConfiguration })
+      await world.settle()
+      const found = Object.keys(counts).map((name) => [name, world.podsOf(name).length])
+      expect(Object.fromEntries(found)).toEqual(counts)
+      expect(world.target.status?.connectionString?.split(',')).toHaveLength(coordinators)
+    },
+  )
 
   it('is ignored while spec.skip is true', async () => {
     const world = new ClusterWorld({ skip: true })
@@ -46,7 +49,10 @@ describe('a new cluster', () => {
     world.fails = { create: ({ kind }) => (kind === 'Pod' ? QUOTA : undefined) }
     await world.pass()
     await world.pass()
-    expect(world.condition).toMatchObject({ reason: 'GenerateInitialClusterFile', message: 'Waiting for Pods: 0 running Pods can be coordinators; expected 3' })
+    expect(world.condition).toMatchObject({
+      reason: 'GenerateInitialClusterFile',
+      message: 'Waiting for Pods: 0 running Pods can be coordinators; expected 3',
+    })
     expect(world.takeEffects()).toEqual([])
     world.fails = {}
     await world.settle()

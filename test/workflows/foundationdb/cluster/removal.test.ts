@@ -13,7 +13,11 @@ interface Scenario {
 
 /** The storage process group without a coordinator. */
 const spareStorage = (world: ClusterWorld) => world.idsOf('storage').filter((id) => !world.isCoordinator(id))
-const coordinator = (world: ClusterWorld) => world.idsOf('storage').filter((id) => world.isCoordinator(id)).slice(0, 1)
+const coordinator = (world: ClusterWorld) =>
+  world
+    .idsOf('storage')
+    .filter((id) => world.isCoordinator(id))
+    .slice(0, 1)
 const REMOVAL = ['exclude no_wait storage', 'exclude storage', 'include storage']
 
 const SCENARIOS: Readonly<Record<string, Scenario>> = {
@@ -67,7 +71,10 @@ describe('a change of the process groups', () => {
     world.change(change(world))
     await world.settle()
     expect(world.takeEffects()).toEqual(effects)
-    expect([world.pods.length, world.claims.length]).toEqual([pods, world.podsOf('storage').length + world.podsOf('log').length])
+    expect([world.pods.length, world.claims.length]).toEqual([
+      pods,
+      world.podsOf('storage').length + world.podsOf('log').length,
+    ])
     expect(world.writes).toMatchObject(writes)
     expect(world.groups).toHaveLength(pods)
     const again = await world.pass()
@@ -127,7 +134,10 @@ describe('an object whose deletion does not end', () => {
     expect(world.takeEffects()).not.toContain('include storage')
     world.change({ databaseConfiguration: { storage: 5 } })
     for (let count = 0; count < 5; count++) await world.pass()
-    expect([world.generations.reconciled, world.podsOf('storage').length]).toEqual([3, names(id).includes(`db-${id}`) ? 6 : 5])
+    expect([world.generations.reconciled, world.podsOf('storage').length]).toEqual([
+      3,
+      names(id).includes(`db-${id}`) ? 6 : 5,
+    ])
   })
 
   it('keeps objects that a user isolates', async () => {

@@ -47,7 +47,10 @@ describe('a change that Pods cannot follow', () => {
     const ongoing: number[] = []
     for (let count = 0; count < 400 && world.generations.reconciled !== 2; count++) {
       await world.pass()
-      const marked = world.groups.filter(({ removalTimestamp, exclusionTimestamp }) => removalTimestamp !== undefined && exclusionTimestamp === undefined)
+      const marked = world.groups.filter(
+        ({ removalTimestamp, exclusionTimestamp }) =>
+          removalTimestamp !== undefined && exclusionTimestamp === undefined,
+      )
       ongoing.push(marked.length)
     }
     expect([world.generations.reconciled, Math.max(...ongoing)]).toEqual([2, most])
@@ -67,7 +70,9 @@ async function stopLogs(world: ClusterWorld, number: number, seconds: number): P
 }
 
 const markedIn = (world: ClusterWorld) =>
-  world.groups.flatMap(({ processGroupID, removalTimestamp }) => (removalTimestamp === undefined ? [] : [processGroupID]))
+  world.groups.flatMap(({ processGroupID, removalTimestamp }) =>
+    removalTimestamp === undefined ? [] : [processGroupID],
+  )
 
 describe('a failed process group', () => {
   it.each<[string, Partial<ClusterSpec>, number, number]>([
@@ -75,7 +80,12 @@ describe('a failed process group', () => {
     ['is replaced after its detection time', REPLACEMENTS, 7300, 1],
     ['stays without automatic replacements', {}, 100_000, 0],
     ['F23 stays while no process should run', { ...REPLACEMENTS, buggify: { emptyMonitorConf: true } }, 100_000, 0],
-    ['F23 stays while all containers crash on purpose', { ...REPLACEMENTS, buggify: { crashLoopContainers: [{ containerName: 'foundationdb', targets: ['*'] }] } }, 100_000, 0],
+    [
+      'F23 stays while all containers crash on purpose',
+      { ...REPLACEMENTS, buggify: { crashLoopContainers: [{ containerName: 'foundationdb', targets: ['*'] }] } },
+      100_000,
+      0,
+    ],
   ])('%s', async (_, spec, seconds, count) => {
     const world = await runningCluster()
     world.change(spec)

@@ -47,7 +47,9 @@ describe('a change that needs no restart', () => {
     expect([world.writes, world.takeEffects()]).toEqual([{ 'patch Pod': 17 }, []])
     world.change(labels({ other: 'b' }))
     await world.settle()
-    expect(world.pods.every((pod) => pod.metadata.labels?.['team'] === 'a' && pod.metadata.labels['other'] === 'b')).toBe(true)
+    expect(
+      world.pods.every((pod) => pod.metadata.labels?.['team'] === 'a' && pod.metadata.labels['other'] === 'b'),
+    ).toBe(true)
   })
 
   it('F12 changes labels and data of the ConfigMap', async () => {
@@ -66,7 +68,9 @@ describe('a change of the command line', () => {
     await world.settle()
     expect(world.takeEffects()).toEqual(['kill 17 addresses'])
     expect(Object.keys(world.writes).sort()).toEqual(['apply ConfigMap', 'patch Pod'])
-    expect(world.database.processes.every(({ commandLine }) => commandLine.includes('--knob_disable_posix_kernel_aio=1'))).toBe(true)
+    expect(
+      world.database.processes.every(({ commandLine }) => commandLine.includes('--knob_disable_posix_kernel_aio=1')),
+    ).toBe(true)
   })
 
   it('F14 reports once that a restart is needed while spec.automationOptions.killProcesses is false', async () => {
@@ -86,7 +90,10 @@ describe('a change of the command line', () => {
     world.change(KNOB)
     await passes(world, 2)
     expect([world.generations.needsBounce, world.takeEffects()]).toEqual([2, []])
-    expect(world.condition).toMatchObject({ reason: 'BounceProcesses', message: 'processes need a restart, but not all have run for 100000 s' })
+    expect(world.condition).toMatchObject({
+      reason: 'BounceProcesses',
+      message: 'processes need a restart, but not all have run for 100000 s',
+    })
     world.advance(100_000)
     await world.settle()
     expect(world.takeEffects()).toEqual(['kill 17 addresses'])
@@ -114,14 +121,18 @@ describe('a change of the Pod spec', () => {
     const removed = removedByPass(world)
     expect(removed.map((names) => names.length)).toEqual(Array.from({ length: 17 }, () => 1))
     expect([world.writes['create Pod'], world.writes['create PersistentVolumeClaim']]).toEqual([17, undefined])
-    const both = world.courses.filter(({ written }) => ['create Pod', 'remove Pod'].every((verb) => written.some((text) => text.startsWith(verb))))
+    const both = world.courses.filter(({ written }) =>
+      ['create Pod', 'remove Pod'].every((verb) => written.some((text) => text.startsWith(verb))),
+    )
     expect(both).toEqual([])
   })
 
   it('removes all Pods of a zone together', async () => {
     const nodeOf = (_: string, count: number) => `node-${count % 6}`
     const world = await runningCluster({ automationOptions: { podUpdateStrategy: 'Delete' } }, nodeOf)
-    const zones = new Map(world.groups.map(({ processGroupID, faultDomain }) => [`db-${processGroupID.replaceAll('_', '-')}`, faultDomain]))
+    const zones = new Map(
+      world.groups.map(({ processGroupID, faultDomain }) => [`db-${processGroupID.replaceAll('_', '-')}`, faultDomain]),
+    )
     world.change(environment('1'))
     await world.settle(200)
     for (const names of removedByPass(world)) expect(new Set(names.map((name) => zones.get(name))).size).toBe(1)
@@ -133,7 +144,12 @@ describe('a change of the Pod spec', () => {
     world.change(environment('1'))
     await world.settle(200)
     expect(world.idsOf('storage')).toEqual(before)
-    expect(world.writes).toMatchObject({ 'create Pod': 17, 'remove Pod': 17, 'create PersistentVolumeClaim': 4, 'remove PersistentVolumeClaim': 4 })
+    expect(world.writes).toMatchObject({
+      'create Pod': 17,
+      'remove Pod': 17,
+      'create PersistentVolumeClaim': 4,
+      'remove PersistentVolumeClaim': 4,
+    })
     expect(world.takeEffects().filter((effect) => !effect.startsWith('coordinators'))).toEqual([
       ...['exclude no_wait stateless log cluster_controller', 'exclude stateless log cluster_controller'],
       'include stateless log cluster_controller',

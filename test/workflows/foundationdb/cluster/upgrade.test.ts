@@ -17,7 +17,9 @@ const versionsOf = (world: ClusterWorld) => [...new Set(world.database.processes
 const imagesOf = (world: ClusterWorld) => [
   ...new Set(
     world.pods.flatMap((pod) =>
-      (pod['spec'] as { readonly containers: readonly { readonly image: string }[] }).containers.map(({ image }) => image),
+      (pod['spec'] as { readonly containers: readonly { readonly image: string }[] }).containers.map(
+        ({ image }) => image,
+      ),
     ),
   ),
 ]
@@ -53,14 +55,19 @@ describe('an upgrade to another protocol', () => {
       [],
       ['UnsupportedClient', 'ReconciliationTerminatedEarly'],
     ])
-    expect(world.condition?.message).toBe(`1 clients do not support version ${NEXT}: 10.9.9.9:5000 (7.1.67, log group shop)`)
+    expect(world.condition?.message).toBe(
+      `1 clients do not support version ${NEXT}: 10.9.9.9:5000 (7.1.67, log group shop)`,
+    )
     world.change({ ignoreUpgradabilityChecks: true })
     await passes(world, 3)
     expect(world.takeEffects()).toEqual(['kill twice 17 addresses'])
   })
 
   it.each([
-    ['the client uses the log group of the controller', { ...OLD_CLIENT, clients: [{ address: '10.9.9.9:5000', logGroup: 'fdb-kubernetes-operator' }] }],
+    [
+      'the client uses the log group of the controller',
+      { ...OLD_CLIENT, clients: [{ address: '10.9.9.9:5000', logGroup: 'fdb-kubernetes-operator' }] },
+    ],
     ['the protocol of the client is unknown', { ...OLD_CLIENT, protocolVersion: 'Unknown' }],
     ['the client supports the new version', { ...OLD_CLIENT, protocolVersion: 'protocol of 7.3' }],
   ])('does not wait when %s', async (_, client) => {
@@ -113,5 +120,22 @@ describe('a database that is unavailable', () => {
     world.database.isDown = false
     await world.settle()
     expect(world.target.status?.configured).toBe(true)
+  })
+})
+
+describe('unhealthy data distribution', () => {
+  it('F29 defers a change of the configuration, and lets the pass continue', async () => {
+    const world = await runningCluster()
+    const status = await world.database.status()
+    world.database.overrides = { data: { ...status.data, isHealthy: false } }
+    world.change({ databaseConfiguration: { storage: 4, logs: 4 }, labels: { resourceLabels: { team: 'a' } } })
+    await passes(world, 4)
+    expect([world.takeEffects(), world.generations.needsConfigurationChange]).toEqual([[], 2])
+    expect(world.pods.every(({ metadata }) => metadata.labels?.['team'] === 'a')).toBe(true)
+    world.database.overrides = {}
+    await world.settle()
+    expect(world.takeEffects()).toEqual([
+      'configure double ssd-2 usable_regions=1 logs=4 resolvers=1 log_routers=-1 remote_logs=-1 proxies=3 regions=[]',
+    ])
   })
 })

@@ -29,8 +29,7 @@ export const changeCoordinators = clusterStep('ChangeCoordinators', async (conte
   if (check.problems.length === 0) return undefined
   if (!check.hasReadableAddresses) {
     const message = 'the coordinators must change, but some processes report no address yet'
-    await normalEvent(context, 'DeferringCoordinatorChange', message)
-    return continueWith(message)
+    return withEvent('DeferringCoordinatorChange', continueWith(message))
   }
   const reason = check.problems.join('; ')
   const problem = recoveryProblem(database) ?? availabilityProblem(database)
