@@ -39,7 +39,7 @@ export interface ClusterContext {
   readonly specHashes: Map<string, string>
 }
 
-/** `unknown`: there is no connection string yet. */
+/** `unknown`: there is no database yet. */
 export type DatabaseReading =
   { readonly status: DatabaseStatus } | { readonly problem: string } | { readonly unknown: true }
 
@@ -135,9 +135,18 @@ export async function readDatabase(context: ClusterContext): Promise<DatabaseRea
 
 async function readOnce(context: ClusterContext): Promise<DatabaseReading> {
   const address = databaseAddress(context)
-  if (address === undefined) return { unknown: true }
+  if (address === undefined || isNew(context)) return { unknown: true }
   const result = await context.calls.readStatus(address)
   return 'value' in result ? { status: result.value } : { problem: result.failure.message }
+}
+
+/**
+ * Whether this controller has to create the database. A database without configuration needs 9 s to report that, and no step needs the report: after a lost
+ * result, `configure new` fails with `exists`.
+ */
+function isNew({ settings, status }: ClusterContext): boolean {
+  const { seedConnectionString = '' } = settings.spec
+  return status.configured !== true && settings.automation.configureDatabase && seedConnectionString === ''
 }
 
 /** The status of the database, if it is available. */

@@ -2,7 +2,7 @@
 //
 //   P1. Only a change is reported: an unchanged cluster causes no write.
 
-import { done, lastAction, setPassCondition, type ReportingPass } from '../../kit/index.ts'
+import { done, lastAction, setPassCondition } from '../../kit/index.ts'
 import { type BlockedStep, type ClusterContext, contextOf, normalEvent } from './context.ts'
 import type { ClusterStatus } from './kind.ts'
 import type { ClusterPass } from './pass.ts'
