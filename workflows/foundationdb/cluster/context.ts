@@ -39,7 +39,7 @@ export interface ClusterContext {
   readonly specHashes: Map<string, string>
 }
 
-/** `unknown`: there is no connection string yet. */
+/** `unknown`: there is no database yet. */
 export type DatabaseReading =
   { readonly status: DatabaseStatus } | { readonly problem: string } | { readonly unknown: true }
 
@@ -55,7 +55,10 @@ export function contextOf(pass: ClusterPass): ClusterContext {
     now: momentOf(pass.latest),
     calls: pass.call(databaseCalls),
     status: pass.target.status ?? {},
-    ...{ pods, claims, services, configMap },
+    pods,
+    claims,
+    services,
+    configMap,
     database: undefined,
     blocked: [],
     specHashes: new Map(),
@@ -132,9 +135,18 @@ export async function readDatabase(context: ClusterContext): Promise<DatabaseRea
 
 async function readOnce(context: ClusterContext): Promise<DatabaseReading> {
   const address = databaseAddress(context)
-  if (address === undefined) return { unknown: true }
+  if (address === undefined || isNew(context)) return { unknown: true }
   const result = await context.calls.readStatus(address)
   return 'value' in result ? { status: result.value } : { problem: result.failure.message }
+}
+
+/**
+ * Whether this controller has to create the database. A database without configuration needs 9 s to report that, and no step needs the report: after a lost
+ * result, `configure new` fails with `exists`.
+ */
+function isNew({ settings, status }: ClusterContext): boolean {
+  const { seedConnectionString = '' } = settings.spec
+  return status.configured !== true && settings.automation.configureDatabase && seedConnectionString === ''
 }
 
 /** The status of the database, if it is available. */

@@ -2,8 +2,8 @@
 //
 //   P1. Only a change is reported: an unchanged cluster causes no write.
 
-import { done, lastAction, setPassCondition, type ReportingPass } from '../../kit/index.ts'
-import { contextOf, normalEvent, type ClusterContext } from './context.ts'
+import { done, lastAction, setPassCondition } from '../../kit/index.ts'
+import { type BlockedStep, type ClusterContext, contextOf, normalEvent } from './context.ts'
 import type { ClusterStatus } from './kind.ts'
 import type { ClusterPass } from './pass.ts'
 
@@ -16,14 +16,12 @@ export const reportProgress = lastAction<ClusterPass>('reportProgress', async (p
   const context = contextOf(pass)
   const { generation } = pass.target.metadata
   const isComplete = isReconciled(context.status, generation)
-  const blocked = context.blocked.find(({ hasStopped }) => hasStopped) ?? context.blocked[0]
-  const reason = blocked?.step ?? (isComplete ? COMPLETE : 'InProgress')
-  const message = shortened(blocked?.message ?? '')
-  if (blocked?.hasStopped === true && !isReported(context, reason, message))
+  const { step: reason, message, hasStopped } = blockedStep(context) ?? unblocked(isComplete)
+  if (hasStopped && !isReported(context, reason, message))
     await normalEvent(context, 'ReconciliationTerminatedEarly', `${reason}: ${message}`)
   if (isComplete && !isReconciled(pass.target.status, generation))
     await normalEvent(context, COMPLETE, `Reconciled generation ${generation}`)
-  setPassCondition(pass as unknown as ReportingPass, {
+  setPassCondition(pass, {
     type: RECONCILED_CONDITION,
     status: isComplete ? 'True' : 'False',
     reason,
@@ -31,6 +29,21 @@ export const reportProgress = lastAction<ClusterPass>('reportProgress', async (p
   })
   return done
 })
+
+/** The first step that stopped the pass, or did not finish. */
+function blockedStep({ blocked }: ClusterContext): BlockedStep | undefined {
+  const found = blocked.find(({ hasStopped }) => hasStopped) ?? blocked[0]
+  return found === undefined ? undefined : { ...found, message: shortened(found.message) }
+}
+
+function unblocked(isComplete: boolean): BlockedStep {
+  return { step: isComplete ? COMPLETE : 'InProgress', message: '', hasStopped: false }
+}
+
+/** Whether the pass before this one ended without a blocked step. */
+export function wasComplete(context: ClusterContext): boolean {
+  return isReported(context, COMPLETE, '')
+}
 
 function isReconciled(status: ClusterStatus | undefined, generation: number): boolean {
   return (status?.generations?.reconciled ?? 0) >= generation

@@ -2,7 +2,6 @@
 // seeds/foundationdb-operator-technical-design.txt ReplaceFailedPods; spec/foundationdb.md 2.6, 8.3.
 
 import { faultToleranceProblem } from '../../database/safety.ts'
-import type { ProcessGroupCondition } from '../../contract.ts'
 import { clusterStep } from '../cluster-step.ts'
 import {
   availableDatabase,

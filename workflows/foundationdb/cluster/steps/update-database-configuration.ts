@@ -14,7 +14,6 @@ import {
 } from '../../database/configure-string.ts'
 import { nextConfiguration } from '../../database/region-steps.ts'
 import { availabilityProblem } from '../../database/safety.ts'
-import type { DatabaseConfiguration } from '../schema/database.ts'
 import { clusterStep } from '../cluster-step.ts'
 import {
   availableDatabase,

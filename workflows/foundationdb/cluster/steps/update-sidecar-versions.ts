@@ -1,7 +1,7 @@
 // Step 13. Sets the image of the sidecar in each Pod to the version of the spec, without recreating the Pod. Source:
 // seeds/foundationdb-operator-technical-design.txt UpdateSidecarVersions; spec/foundationdb.md 2.13.
 
-import { listOf, fieldsOf, type ObservedObject } from '../../../kit/index.ts'
+import { listOf, fieldsOf } from '../../../kit/index.ts'
 import { SIDECAR_CONTAINER } from '../../contract.ts'
 import { clusterStep } from '../cluster-step.ts'
 import { normalEvent, podsByGroup, processGroupsIn } from '../context.ts'
