@@ -146,8 +146,8 @@ export class ClusterWorld {
     })
     this.courses.push(course)
     this.take(course)
-    const wished = wishedMs(course.outcome) / 1000
-    this.advance(Number.isFinite(wished) ? Math.max(PASS_SECONDS, wished) : PASS_SECONDS)
+    const wished = (wishedMs(course.outcome) ?? 0) / 1000
+    this.advance(Math.max(PASS_SECONDS, wished))
     return course
   }
 
@@ -374,20 +374,29 @@ function withAddress(service: JsonObject, at: number): JsonObject {
 
 const LONG_UPTIME_SECONDS = 1000
 
-/** A reconciled cluster of 17 Pods whose processes have run for a long time. */
+/** The classes of `runningCluster`. */
+export const COUNTS = { log: 2, stateless: 3, cluster_controller: 1 }
+
+/** A reconciled cluster of 10 Pods, 4 of them with storage, whose processes have run for a long time. */
 export async function runningCluster(
   spec: Partial<ClusterSpec> = {},
   nodeOf?: ClusterWorld['nodeOf'],
 ): Promise<ClusterWorld> {
-  const world = new ClusterWorld({
-    databaseConfiguration: { storage: 4 },
-    processCounts: { cluster_controller: 1 },
-    ...spec,
-  })
+  const world = new ClusterWorld({ databaseConfiguration: { storage: 4 }, processCounts: COUNTS, ...spec })
   if (nodeOf !== undefined) world.nodeOf = nodeOf
   await world.settle()
   world.advance(LONG_UPTIME_SECONDS)
   world.takeEffects()
   world.takePasses()
   return world
+}
+
+/** Four Nodes; a recreated Pod returns to its Node. */
+export function fourNodes(): ClusterWorld['nodeOf'] {
+  const nodes = new Map<string, string>()
+  return (pod, count) => {
+    const node = nodes.get(pod) ?? `node-${count % 4}`
+    nodes.set(pod, node)
+    return node
+  }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
 import type { ClusterWorld } from '../../../support/foundationdb/cluster-world.ts'
-import { runningCluster } from '../../../support/foundationdb/cluster-world.ts'
+import { COUNTS, runningCluster } from '../../../support/foundationdb/cluster-world.ts'
 import type { ClusterSpec } from '../../../../workflows/foundationdb/cluster/kind.ts'
 
 interface Scenario {
@@ -24,43 +24,46 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'F3 one storage process more': {
     change: () => ({ databaseConfiguration: { storage: 5 } }),
     effects: [],
-    pods: 18,
+    pods: 11,
     writes: { 'create Pod': 1, 'create PersistentVolumeClaim': 1 },
   },
   'F4 one storage process less': {
     change: () => ({ databaseConfiguration: { storage: 3 } }),
     effects: REMOVAL,
-    pods: 16,
+    pods: 9,
     writes: { 'remove Pod': 1, 'remove PersistentVolumeClaim': 1 },
   },
   'F5 fewer processes of two classes': {
-    change: () => ({ databaseConfiguration: { storage: 3 }, processCounts: { cluster_controller: 1, stateless: 7 } }),
+    change: () => ({ databaseConfiguration: { storage: 3 }, processCounts: { ...COUNTS, stateless: 2 } }),
     effects: ['exclude no_wait storage stateless', 'exclude storage stateless', 'include storage stateless'],
-    pods: 15,
+    pods: 8,
     writes: { 'remove Pod': 2, 'remove PersistentVolumeClaim': 1 },
   },
   'F6 no process of class stateless': {
-    change: () => ({ processCounts: { cluster_controller: 1, stateless: -1 } }),
+    change: () => ({
+      processCounts: { ...COUNTS, stateless: -1 },
+      automationOptions: { removalMode: 'All' },
+    }),
     effects: ['exclude no_wait stateless', 'exclude stateless', 'include stateless'],
-    pods: 9,
-    writes: { 'remove Pod': 8, 'apply ConfigMap': 1 },
+    pods: 7,
+    writes: { 'remove Pod': 3, 'apply ConfigMap': 1 },
   },
   'F8 replacement of a process group': {
     change: (world) => ({ processGroupsToRemove: spareStorage(world) }),
     effects: REMOVAL,
-    pods: 17,
+    pods: 10,
     writes: { 'create Pod': 1, 'create PersistentVolumeClaim': 1, 'remove Pod': 1, 'remove PersistentVolumeClaim': 1 },
   },
   'F9 replacement without exclusion': {
     change: (world) => ({ processGroupsToRemoveWithoutExclusion: spareStorage(world) }),
     effects: [],
-    pods: 17,
+    pods: 10,
     writes: { 'create Pod': 1, 'remove Pod': 1, 'remove PersistentVolumeClaim': 1 },
   },
   'F33 replacement of a coordinator': {
     change: (world) => ({ processGroupsToRemove: coordinator(world) }),
     effects: ['exclude no_wait storage', 'coordinators 3 addresses', 'exclude storage', 'include storage'],
-    pods: 17,
+    pods: 10,
     writes: { 'create Pod': 1, 'remove Pod': 1, 'apply ConfigMap': 1 },
   },
 }
@@ -90,6 +93,19 @@ describe('a change of the process groups', () => {
       ...writes.filter(({ verb, object }) => verb !== 'patch' && object.kind === 'Pod').map(({ verb }) => verb),
     ])
     expect(order).toEqual(['create', 'exclude', 'remove'])
+  })
+
+  it('removes one zone at a time, and waits between zones', async () => {
+    const world = await runningCluster()
+    world.change({ processCounts: { ...COUNTS, stateless: -1 } })
+    const times: number[] = []
+    while (world.podsOf('stateless').length > 0) {
+      const { seconds } = world.clock
+      const { writes } = await world.pass()
+      if (writes.some(({ verb }) => verb === 'remove')) times.push(seconds)
+    }
+    const waits = times.slice(1).map((seconds, at) => seconds - (times[at] ?? 0))
+    expect([times.length, waits.every((seconds) => seconds >= 60)]).toEqual([3, true])
   })
 
   it('keeps the Pod until the data has moved away', async () => {

@@ -16,7 +16,7 @@ describe('a change that Pods cannot follow', () => {
     ['F18 the source of public addresses', { routing: { publicIPSource: 'service' } }, ALL],
     ['F18 the number of processes in a Pod', { storageServersPerPod: 2 }, ['storage']],
   ])('%s: replaces the process groups and keeps the fault tolerance', async (_, spec, classes) => {
-    const world = await runningCluster()
+    const world = await runningCluster({ automationOptions: { removalMode: 'All' } })
     const before = new Map(ALL.map((name) => [name, world.idsOf(name)]))
     world.change(spec)
     let least = Infinity
@@ -25,25 +25,25 @@ describe('a change that Pods cannot follow', () => {
       least = Math.min(least, new Set(world.database.processes.map(({ processGroup }) => processGroup)).size)
     }
     await world.settle()
-    expect(least).toBeGreaterThanOrEqual(17)
+    expect(least).toBeGreaterThanOrEqual(10)
     for (const name of ALL) {
       const shared = world.idsOf(name).filter((id) => before.get(name)?.includes(id))
       expect([name, shared.length]).toEqual([name, classes.includes(name) ? 0 : before.get(name)?.length])
       expect(world.idsOf(name)).toHaveLength(before.get(name)?.length ?? 0)
     }
-    expect([world.pods.length, world.claims.length]).toEqual([17, 8])
+    expect([world.pods.length, world.claims.length]).toEqual([10, 6])
   })
 
   it('F18 gives each Pod the address of its Service', async () => {
     const world = await runningCluster({ routing: { publicIPSource: 'service' } })
     const addresses = world.services.map((service) => (service['spec'] as { clusterIP: string }).clusterIP)
-    expect(world.services).toHaveLength(17)
+    expect(world.services).toHaveLength(10)
     expect(world.database.processes.map(({ address }) => address.split(':')[0]).sort()).toEqual(addresses.sort())
   })
 
   it.each([1, 2])('F21 replaces at most %i process groups at a time', async (most) => {
     const world = await runningCluster()
-    world.change({ ...VOLUME, automationOptions: { maxConcurrentReplacements: most } })
+    world.change({ ...VOLUME, automationOptions: { maxConcurrentReplacements: most, removalMode: 'All' } })
     const ongoing: number[] = []
     for (let count = 0; count < 400 && world.generations.reconciled !== 2; count++) {
       await world.pass()
@@ -110,6 +110,6 @@ describe('a failed process group', () => {
     world.change(REPLACEMENTS)
     const [id = ''] = await stopLogs(world, 1, 7300)
     await world.settle()
-    expect([world.idsOf('log').includes(id), world.idsOf('log').length]).toEqual([false, 4])
+    expect([world.idsOf('log').includes(id), world.idsOf('log').length]).toEqual([false, 2])
   })
 })

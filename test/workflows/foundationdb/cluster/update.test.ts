@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { type ClusterWorld, runningCluster } from '../../../support/foundationdb/cluster-world.ts'
+import { type ClusterWorld, fourNodes, runningCluster } from '../../../support/foundationdb/cluster-world.ts'
 import type { ClusterSpec } from '../../../../workflows/foundationdb/cluster/kind.ts'
 
 const KNOB: Partial<ClusterSpec> = { processes: { general: { customParameters: ['knob_disable_posix_kernel_aio=1'] } } }
@@ -44,7 +44,7 @@ describe('a change that needs no restart', () => {
     const world = await runningCluster()
     world.change(labels({ team: 'a' }))
     await world.settle()
-    expect([world.writes, world.takeEffects()]).toEqual([{ 'patch Pod': 17 }, []])
+    expect([world.writes, world.takeEffects()]).toEqual([{ 'patch Pod': 10 }, []])
     world.change(labels({ other: 'b' }))
     await world.settle()
     expect(
@@ -66,7 +66,7 @@ describe('a change of the command line', () => {
     const world = await runningCluster()
     world.change(KNOB)
     await world.settle()
-    expect(world.takeEffects()).toEqual(['kill 17 addresses'])
+    expect(world.takeEffects()).toEqual(['kill 10 addresses'])
     expect(Object.keys(world.writes).sort()).toEqual(['apply ConfigMap', 'patch Pod'])
     expect(
       world.database.processes.every(({ commandLine }) => commandLine.includes('--knob_disable_posix_kernel_aio=1')),
@@ -96,7 +96,7 @@ describe('a change of the command line', () => {
     })
     world.advance(100_000)
     await world.settle()
-    expect(world.takeEffects()).toEqual(['kill 17 addresses'])
+    expect(world.takeEffects()).toEqual(['kill 10 addresses'])
   })
 
   it('F27 updates the other Pods while a sidecar does not answer, and continues when its process group is removed', async () => {
@@ -105,11 +105,11 @@ describe('a change of the command line', () => {
     world.unreachable.add(name)
     world.change(KNOB)
     await passes(world, 5)
-    expect([world.writes['patch Pod'], world.takeEffects()]).toEqual([16 + 16, []])
+    expect([world.writes['patch Pod'], world.takeEffects()]).toEqual([9 + 9, []])
     expect(world.condition?.message).toBe(`Waiting for Pods to receive the ConfigMap: ${name}`)
     world.change({ processGroupsToRemove: [name.slice('db-'.length)] })
     await world.settle()
-    expect(world.takeEffects()).toContain('kill 16 addresses')
+    expect(world.takeEffects()).toContain('kill 9 addresses')
   })
 })
 
@@ -119,8 +119,8 @@ describe('a change of the Pod spec', () => {
     world.change(environment('1'))
     await world.settle(200)
     const removed = removedByPass(world)
-    expect(removed.map((names) => names.length)).toEqual(Array.from({ length: 17 }, () => 1))
-    expect([world.writes['create Pod'], world.writes['create PersistentVolumeClaim']]).toEqual([17, undefined])
+    expect(removed.map((names) => names.length)).toEqual(Array.from({ length: 10 }, () => 1))
+    expect([world.writes['create Pod'], world.writes['create PersistentVolumeClaim']]).toEqual([10, undefined])
     const both = world.courses.filter(({ written }) =>
       ['create Pod', 'remove Pod'].every((verb) => written.some((text) => text.startsWith(verb))),
     )
@@ -128,27 +128,27 @@ describe('a change of the Pod spec', () => {
   })
 
   it('removes all Pods of a zone together', async () => {
-    const nodeOf = (_: string, count: number) => `node-${count % 6}`
-    const world = await runningCluster({ automationOptions: { podUpdateStrategy: 'Delete' } }, nodeOf)
+    const world = await runningCluster({ automationOptions: { podUpdateStrategy: 'Delete' } }, fourNodes())
     const zones = new Map(
       world.groups.map(({ processGroupID, faultDomain }) => [`db-${processGroupID.replaceAll('_', '-')}`, faultDomain]),
     )
     world.change(environment('1'))
     await world.settle(200)
-    for (const names of removedByPass(world)) expect(new Set(names.map((name) => zones.get(name))).size).toBe(1)
+    const removed = removedByPass(world)
+    expect(removed.map((names) => new Set(names.map((name) => zones.get(name))).size)).toEqual([1, 1, 1, 1])
   })
 
   it('replaces the processes of the transaction system by default, and recreates the storage Pods', async () => {
-    const world = await runningCluster()
+    const world = await runningCluster({ automationOptions: { removalMode: 'All' } })
     const before = world.idsOf('storage')
     world.change(environment('1'))
     await world.settle(200)
     expect(world.idsOf('storage')).toEqual(before)
     expect(world.writes).toMatchObject({
-      'create Pod': 17,
-      'remove Pod': 17,
-      'create PersistentVolumeClaim': 4,
-      'remove PersistentVolumeClaim': 4,
+      'create Pod': 10,
+      'remove Pod': 10,
+      'create PersistentVolumeClaim': 2,
+      'remove PersistentVolumeClaim': 2,
     })
     expect(world.takeEffects().filter((effect) => !effect.startsWith('coordinators'))).toEqual([
       ...['exclude no_wait stateless log cluster_controller', 'exclude stateless log cluster_controller'],
@@ -178,7 +178,7 @@ describe('a change of the Pod spec', () => {
 
 describe('the headless Service', () => {
   it('F19 is created and removed with its field', async () => {
-    const world = await runningCluster()
+    const world = await runningCluster({ automationOptions: { podUpdateStrategy: 'Delete' } }, fourNodes())
     world.change({ services: { headless: true } })
     await world.settle(200)
     expect(world.services.map(({ metadata }) => metadata.name)).toEqual(['db'])
@@ -190,7 +190,7 @@ describe('the headless Service', () => {
 
 describe('failures on purpose', () => {
   it.each<[string, Partial<ClusterSpec>, number]>([
-    ['a crash loop', { buggify: { crashLoop: ['*'] } }, 17],
+    ['a crash loop', { buggify: { crashLoop: ['*'] } }, 10],
     ['no schedule', { buggify: { noSchedule: ['storage-1'] } }, 0],
   ])('%s: recreates the Pods at once, without checks', async (_, spec, count) => {
     const world = await runningCluster()

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { ClusterWorld, runningCluster } from '../../../support/foundationdb/cluster-world.ts'
+import { ClusterWorld, fourNodes, runningCluster } from '../../../support/foundationdb/cluster-world.ts'
 
 const NEXT = '7.3.43'
 const OLD_CLIENT = {
@@ -26,15 +26,15 @@ const imagesOf = (world: ClusterWorld) => [
 
 describe('an upgrade to another protocol', () => {
   it('F42 restarts all processes at once when all Pods have the new binary, and then recreates the Pods', async () => {
-    const world = await runningCluster()
+    const world = await runningCluster({ automationOptions: { podUpdateStrategy: 'Delete' } }, fourNodes())
     const [slow = ''] = world.podsOf('storage')
     world.unreachable.add(slow)
     world.change({ version: NEXT })
     await passes(world, 5)
-    expect([world.writes, world.takeEffects(), versionsOf(world)]).toEqual([{ 'patch Pod': 17 }, [], ['7.1.67']])
+    expect([world.writes, world.takeEffects(), versionsOf(world)]).toEqual([{ 'patch Pod': 10 }, [], ['7.1.67']])
     world.unreachable.clear()
     await passes(world, 2)
-    expect([world.takeEffects(), versionsOf(world)]).toEqual([['kill twice 17 addresses'], [NEXT]])
+    expect([world.takeEffects(), versionsOf(world)]).toEqual([['kill twice 10 addresses'], [NEXT]])
     await world.settle(200)
     expect([world.target.status?.runningVersion, imagesOf(world)]).toEqual([
       NEXT,
@@ -60,7 +60,7 @@ describe('an upgrade to another protocol', () => {
     )
     world.change({ ignoreUpgradabilityChecks: true })
     await passes(world, 3)
-    expect(world.takeEffects()).toEqual(['kill twice 17 addresses'])
+    expect(world.takeEffects()).toEqual(['kill twice 10 addresses'])
   })
 
   it.each([
@@ -75,7 +75,7 @@ describe('an upgrade to another protocol', () => {
     world.database.overrides = { clients: [client] }
     world.change({ version: NEXT })
     await passes(world, 3)
-    expect(world.takeEffects()).toEqual(['kill twice 17 addresses'])
+    expect(world.takeEffects()).toEqual(['kill twice 10 addresses'])
   })
 
   it.each([

@@ -15,7 +15,7 @@ import {
 } from '../context.ts'
 import { coordinatorRules } from '../coordinator-rules.ts'
 import { takeLock } from '../lock.ts'
-import { continueWith, failWith, NO_DELAY_MS, type StepResult, stopFor } from '../requeue.ts'
+import { continueWith, failWith, NO_DELAY_MS, type StepResult, stopFor, withEvent } from '../requeue.ts'
 
 /** A recovery may still be on its way. Source: spec/foundationdb.md 2.19. */
 const LOST_SECONDS = 120

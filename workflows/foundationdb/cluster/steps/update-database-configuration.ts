@@ -25,7 +25,7 @@ import {
 } from '../context.ts'
 import { takeLock } from '../lock.ts'
 import { needsGeneration } from '../reconciliation-check.ts'
-import { continueWith, failWith, NO_DELAY_MS, SHORT_DELAY_MS, stopFor, type StepResult } from '../requeue.ts'
+import { continueWith, failWith, NO_DELAY_MS, SHORT_DELAY_MS, stopFor, type StepResult, withEvent } from '../requeue.ts'
 
 const RECOVERY_SECONDS = 60
 const STAGE_DELAY_MS = 30_000

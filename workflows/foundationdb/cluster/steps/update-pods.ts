@@ -67,9 +67,9 @@ function unavailablePods(context: ClusterContext): string | undefined {
     return pod !== undefined && isTerminating(pod)
   })
   if (terminating !== undefined) return `Pod of process group ${terminating.processGroupID} is terminating`
-  const missing = groups.filter(
-    (group) => !hasCondition(group, 'IncorrectPodSpec') && missingSince(group) !== undefined,
-  )
+  const isOutdated = (group: ProcessGroupStatus) =>
+    hasCondition(group, 'IncorrectPodSpec') && pods.has(group.processGroupID)
+  const missing = groups.filter((group) => !isOutdated(group) && missingSince(group) !== undefined)
   // U1
   const starting = missing.find((group) => context.now.seconds - (missingSince(group) ?? 0) < STARTING_SECONDS)
   if (starting !== undefined) return `process group ${starting.processGroupID} does not report to the database yet`
