@@ -187,7 +187,9 @@ export class ClusterWorld {
       const values = substitutionsOf(pod)
       if (pod.status?.phase !== 'Running' || values === undefined) return []
       const processClass = pod.metadata.labels?.['foundationdb.org/fdb-process-class'] ?? ''
-      const configuration = this.state.configMap?.data?.[`fdbmonitor-conf-${processClass}`] ?? ''
+      const servers = values[`${processClass.toUpperCase()}_SERVERS_PER_POD`]
+      const density = servers === undefined ? '' : `-density-${servers}`
+      const configuration = this.state.configMap?.data?.[`fdbmonitor-conf-${processClass}${density}`] ?? ''
       return processesIn(configuration, pod, values)
     })
   }

@@ -243,6 +243,19 @@ describe('a change that process groups cannot follow in place', () => {
     expect(world.names('claims').filter((name) => before.includes(name))).toEqual([])
   })
 
+  it.each<[string, Partial<ClusterSpec>, number]>([
+    ['the node selector', { processes: { general: { podTemplate: { spec: { nodeSelector: { disk: 'ssd' } } } } } }, 17],
+    ['the number of storage processes in a Pod', { storageServersPerPod: 2 }, 4],
+    ['the source of addresses', { routing: { publicIPSource: 'service' } }, 17],
+  ])('of %s replaces process groups', async (_, change, count) => {
+    const world = await reconciled({ ...DOUBLE, automationOptions: { podUpdateStrategy: 'Delete' } })
+    const before = world.names('pods')
+    world.change(change)
+    await world.reconcile()
+    expect(world.names('pods').filter((name) => !before.includes(name))).toHaveLength(count)
+    expect(world.status.generations).toEqual({ reconciled: 2 })
+  })
+
   it('of the prefix replaces all process groups', async () => {
     const world = await reconciled()
     world.change({ processGroupIDPrefix: 'dc1' })
