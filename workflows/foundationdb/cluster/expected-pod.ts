@@ -3,7 +3,7 @@
 import { fieldsOf, textOf, type WantedObject } from '../../kit/index.ts'
 import { podName } from '../model/process-group-id.ts'
 import { podVersion, sidecarImage } from '../resources/images.ts'
-import type { ProcessGroup } from '../resources/object-metadata.ts'
+import { type ProcessGroup, textsOf } from '../resources/object-metadata.ts'
 import { clusterPod, podAnnotations, podLabels, podSpecHash } from '../resources/pod.ts'
 import { containerNamed } from '../resources/pod-template.ts'
 import { processSettings } from '../resources/process-settings.ts'
@@ -20,6 +20,7 @@ export interface ExpectedPod {
   /** Of the version in the spec, also while the main container still runs an older version. */
   readonly sidecarImage: string
   readonly configMapHash: string
+  readonly nodeSelector: Texts
   specHash(): string
   /** For its creation. */
   object(): WantedObject
@@ -44,6 +45,7 @@ export function expectedPod(
       templateImage: textOf(template['image']),
     }),
     configMapHash,
+    nodeSelector: textsOf(fieldsOf(podTemplate['spec'])['nodeSelector']),
     specHash() {
       const key = `${input.version} ${group.processGroupID}`
       const hash = specHashes.get(key) ?? podSpecHash(input)

@@ -45,6 +45,7 @@ export interface ObservedPod extends Observed {
   readonly spec: {
     readonly nodeName?: string
     readonly containers: readonly ObservedContainer[]
+    readonly nodeSelector?: Readonly<Record<string, string>>
     readonly affinity?: { readonly nodeAffinity?: unknown }
   }
   readonly status?: {
@@ -79,6 +80,7 @@ export function podView(pod: JsonObject): ObservedPod {
     spec: {
       ...(spec.nodeName !== undefined && { nodeName: spec.nodeName }),
       containers: spec.containers.map(container),
+      ...(spec.nodeSelector !== undefined && { nodeSelector: spec.nodeSelector }),
       ...(spec.affinity?.nodeAffinity !== undefined && { affinity: { nodeAffinity: spec.affinity.nodeAffinity } }),
     },
     status: {

@@ -26,7 +26,7 @@ export const generateInitialClusterFile = clusterStep('GenerateInitialClusterFil
     return stopFor(`Waiting for Pods: ${candidates.length} running Pods can be coordinators; expected ${count}`)
   const { databaseConfiguration: configuration = {}, coordinatorSelection: selection, dataCenter } = settings.spec
   const choice = chooseCoordinators(candidates, { configuration, selection, primaryDataCenter: dataCenter }, count)
-  if ('problem' in choice) return stopFor(choice.problem)
+  if ('problem' in choice) return stopFor(`Waiting for Pods: ${choice.problem}`)
   const coordinators = choice.chosen.map(({ address }) => address)
   return await store(context, connectionStringWith(context, coordinators))
 })

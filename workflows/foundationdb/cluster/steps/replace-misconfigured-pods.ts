@@ -13,7 +13,7 @@ import { parseProcessGroupID, volumeClaimName } from '../../model/process-group-
 import { hasWantedFailures } from '../buggification.ts'
 import { clusterStep } from '../cluster-step.ts'
 import { changeProcessGroups, type ClusterContext, normalEvent, podsByGroup, processGroupsIn } from '../context.ts'
-import { expectedObjects, type ExpectedObjects } from '../expected-objects.ts'
+import { expectedObjects, type ExpectedObjects, includes } from '../expected-objects.ts'
 import type { ProcessGroupStatus } from '../kind.ts'
 import { isTerminating, type ObservedPod, substitutionsOf } from '../observed.ts'
 import { isExcluded, isMarked, marked } from '../process-groups.ts'
@@ -103,10 +103,18 @@ function podProblem(
   if (annotations[LAST_SPEC_ANNOTATION] === expected.podOf(group).specHash()) return undefined
   if (!is(IMAGE_TYPE_ANNOTATION, imageType)) return 'the image type changed'
   if (!is(IP_FAMILY_ANNOTATION, String(routing.podIPFamily ?? ''), '')) return 'the IP family changed'
+  if (!hasNodeSelector(pod, expected.podOf(group).nodeSelector)) return 'the node selector changed'
   // DeletePodsForBuggification recreates Pods whose failures on purpose differ.
   const isReplaced =
     isReplacedForUpdate(settings, processClass) && hasWantedFailures(context, pod, group.processGroupID)
   return isReplaced ? 'the Pod spec changed' : undefined
+}
+
+function hasNodeSelector(
+  { spec: { nodeSelector = {} } }: ObservedPod,
+  wanted: Readonly<Record<string, string>>,
+): boolean {
+  return Object.keys(nodeSelector).length === Object.keys(wanted).length && includes(nodeSelector, wanted)
 }
 
 function serversOf(pod: ObservedPod, processClass: string): number {
