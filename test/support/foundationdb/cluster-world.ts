@@ -89,7 +89,7 @@ export class ClusterWorld {
         creationTimestamp: '2026-01-01T00:00:00Z',
       },
       spec: { version: '7.1.67', ...spec },
-    } as FoundationDBCluster
+    }
   }
 
   get groups(): readonly ProcessGroupStatus[] {
@@ -137,7 +137,7 @@ export class ClusterWorld {
         pods: whole.map(podView),
         claims: this.claims.map(claimView),
         services: this.services.map(serviceView),
-        configMap: this.configMap as unknown as ObservedConfigMap | undefined,
+        configMap: this.configMap,
         wholePods: whole,
       },
       calls: this.calls(),
@@ -224,7 +224,7 @@ export class ClusterWorld {
     this.configMap = state.configMap as unknown as JsonObject | undefined
     const removed = writes.flatMap((write) => (write.verb === 'remove' ? [write.object.metadata.name] : []))
     const deletionTimestamp = new Date(this.clock.seconds * 1000).toISOString()
-    const kept = (before: readonly JsonObject[], now: readonly unknown[]): readonly JsonObject[] => [
+    const withHeld = (before: readonly JsonObject[], now: readonly unknown[]): readonly JsonObject[] => [
       ...(now as readonly JsonObject[]),
       ...before
         .filter(({ metadata }) => removed.includes(metadata.name) && this.held.has(metadata.name))
@@ -234,9 +234,9 @@ export class ClusterWorld {
     const isPod = (name: string) =>
       this.pods.some(({ metadata }) => metadata.name === name && metadata.deletionTimestamp === undefined)
     // A held Pod and its Service have one name: the Service is removed after the Pod.
-    this.pods = kept(this.pods, state.wholePods)
-    this.claims = kept(this.claims, state.claims)
-    this.services = kept(this.services, state.services).filter(
+    this.pods = withHeld(this.pods, state.wholePods)
+    this.claims = withHeld(this.claims, state.claims)
+    this.services = withHeld(this.services, state.services).filter(
       (one) => !removed.includes(one.metadata.name) || isPod(one.metadata.name) || this.held.has(one.metadata.name),
     )
   }
@@ -255,8 +255,8 @@ export class ClusterWorld {
       progress: undefined,
       log: console,
     }
-    const { syncPods: _, ...commands } = activities
-    const bound = Object.entries(commands).map(([name, run]) => {
+    const commands = Object.entries(activities).filter(([name]) => name !== 'syncPods')
+    const bound = commands.map(([name, run]) => {
       const call = run as (input: never, context: ActivityContext) => Promise<unknown>
       return [name, (input: never) => call(input, context)] as const
     })
@@ -310,7 +310,7 @@ export class ClusterWorld {
         podIPs: [{ ip: `10.1.${Math.floor(count / 200)}.${(count % 200) + 1}` }],
         containerStatuses: spec.containers.map((one) => ({ name: one.name, ready: true })),
       },
-    } as unknown as JsonObject
+    }
   }
 
   /** W1. Starts the missing processes and ends those without a Pod. */

@@ -31,6 +31,7 @@ export interface MemoryProcess {
 
 const LONG_AGO_SECONDS = 10_000
 const HEALING_SECONDS = 60
+const COPIES: Readonly<Record<string, number>> = { single: 1, double: 2, triple: 3 }
 
 export class MemoryDatabase implements Database {
   /** Such as `exclude no_wait locality_instance_id:storage-1`, in order. */
@@ -187,33 +188,48 @@ export class MemoryDatabase implements Database {
     const { coordinators = [], configuration } = this
     const isAvailable = !this.isDown && this.hasQuorum && configuration !== undefined
     const processes = this.isDown || !this.hasQuorum ? [] : this.processes.map((one) => this.processStatus(one))
-    const mode = configuration?.['redundancy_mode']
-    const copies = mode === 'triple' ? 3 : mode === 'single' ? 1 : 2
+    const copies = COPIES[String(configuration?.['redundancy_mode'])] ?? 2
     const replicas = copies - this.lostStorage().length
     return {
-      ...{ isAvailable, isHealthy: isAvailable, hasQuorum: this.hasQuorum, messages: [], configuration },
+      isAvailable,
+      isHealthy: isAvailable,
+      hasQuorum: this.hasQuorum,
+      messages: [],
+      configuration,
       coordinators: coordinators.map((address) => ({ address, isReachable: this.reachable(address) })),
       isUnconfigured: configuration === undefined,
       connectionString: isAvailable ? this.stored : undefined,
       exclusions: [...this.exclusions],
       processes,
       data: {
-        ...{ name: 'healthy', isHealthy: isAvailable, minReplicasRemaining: replicas, highestPriority: 0 },
+        name: 'healthy',
+        isHealthy: isAvailable,
+        minReplicasRemaining: replicas,
+        highestPriority: 0,
         teams: [{ isPrimary: true, name: 'healthy', isHealthy: true, minReplicasRemaining: replicas }],
       },
       logs: [
         {
-          ...{ isCurrent: true, remote: undefined, satellite: undefined },
+          isCurrent: true,
+          remote: undefined,
+          satellite: undefined,
           main: { faultTolerance: copies - 1, replicationFactor: copies },
         },
       ],
       recovery: {
-        ...{ name: 'fully_recovered', activeGenerations: 1 },
+        name: 'fully_recovered',
+        activeGenerations: 1,
         secondsSince: this.clock.seconds - this.recovered,
       },
-      ...{ hasFullReplication: true, maintenanceZone: undefined, clients: [], incompatibleConnections: [] },
+      hasFullReplication: true,
+      maintenanceZone: undefined,
+      clients: [],
+      incompatibleConnections: [],
       lag: {
-        ...{ storageLagSeconds: 0, storageDurabilityLagSeconds: 0, logQueueBytes: 0, storageQueueBytes: 0 },
+        storageLagSeconds: 0,
+        storageDurabilityLagSeconds: 0,
+        logQueueBytes: 0,
+        storageQueueBytes: 0,
       },
       canCleanBounce: true,
     }
@@ -238,8 +254,15 @@ export class MemoryDatabase implements Database {
       (parsed !== undefined && this.exclusions.has(hostOf(parsed)))
     const role = isLogClass(processClass) ? 'log' : processClass
     return {
-      ...{ address, processClass, commandLine, locality, version, isExcluded },
-      ...{ isUnderMaintenance: false, runLoopBusy: 0, messages: [] },
+      address,
+      processClass,
+      commandLine,
+      locality,
+      version,
+      isExcluded,
+      isUnderMaintenance: false,
+      runLoopBusy: 0,
+      messages: [],
       uptimeSeconds: this.clock.seconds - started,
       roles: isExcluded && !this.moving.has(processGroup) ? [] : [{ role }],
     }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
-import { ClusterWorld, fourNodes, runningCluster } from '../../../support/foundationdb/cluster-world.ts'
+import type { ClusterWorld } from '../../../support/foundationdb/cluster-world.ts'
+import { fourNodes, runningCluster } from '../../../support/foundationdb/cluster-world.ts'
 
 const NEXT = '7.3.43'
 const OLD_CLIENT = {

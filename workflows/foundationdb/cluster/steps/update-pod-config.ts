@@ -2,8 +2,8 @@
 // seeds/foundationdb-operator-technical-design.txt UpdatePodConfig; spec/foundationdb.md 2.14, 4.15.
 //
 //   U1. All Pods are tried before the pass stops.
-//   U2. The annotation does not prove that the Pod has the binary of an upgrade, and a monitor configuration that starts it: a Pod whose process waits for
-//       a restart with another binary is asked again.
+//   U2. The annotation does not prove that a Pod has the binary of an upgrade and a monitor configuration that starts it. The step confirms the files again
+//       while the processes of such a Pod wait for their restart.
 //   U3. A process group that is to be removed is not updated, so marking it unblocks the pass.
 
 import type { PodFiles, PodFilesResult } from '../../../../activities/foundationdb/pod-client/sync-pods.ts'
