@@ -19,7 +19,6 @@ import {
   binaryFolderOf,
   claimView,
   imageOf,
-  type ObservedConfigMap,
   type ObservedPod,
   podView,
   processClassOf,
