@@ -72,6 +72,7 @@ class ServerProcess {
   private leader: Leader | undefined
   private connection: ConnectionString
   private fileUpToDate = true
+  private joined = false
   private member: Connection | undefined
   private exit: (code: number) => void = () => undefined
   private readonly given: ServerArguments
@@ -227,7 +228,8 @@ class ServerProcess {
     })
     try {
       await connection.request('register', { description: this.describe(), stored: this.directory.loadKeys() })
-      this.host.stdout('FDBD joined cluster.\n')
+      if (!this.joined) this.host.stdout('FDBD joined cluster.\n')
+      this.joined = true
       await closed
     } catch {
       connection.close()

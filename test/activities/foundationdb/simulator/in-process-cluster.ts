@@ -221,6 +221,7 @@ export class InProcessCluster {
     return {
       version: DEFAULT_VERSION,
       clock: this.clock,
+      timeScale: 1,
       environment,
       stdout: (text) => {
         output.stdout += text
