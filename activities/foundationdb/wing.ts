@@ -2,6 +2,7 @@
 
 import { readFile } from 'node:fs/promises'
 
+import { recoveryWaits } from '../../workflows/foundationdb/recovery-waits.ts'
 import type { foundationdbWing } from '../../workflows/foundationdb/wing.ts'
 import type { ActivityWing } from '../wing.ts'
 import type { DatabaseParts } from './database/activities.ts'
@@ -18,7 +19,9 @@ export const foundationdb: ActivityWing<typeof foundationdbWing.flags> = {
       now,
       readTlsFiles: () => readTlsFiles(environment),
     }
-    return { activities: {}, parts, close: () => Promise.resolve() }
+    const waits = recoveryWaits((flags['fdb-recovery-wait'] ?? 0) / 1000)
+    const settings = { recoveryWaits: { ...waits } }
+    return { activities: {}, parts, settings, close: () => Promise.resolve() }
   },
 }
 

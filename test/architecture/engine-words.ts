@@ -3,8 +3,8 @@
 
 import type { SourceModule } from './source-module.ts'
 
-const ENGINE =
-  /^(?:workflows\/(?:kit\/|index\.ts$)|activities\/(?:(?:kube|journal|run)\/|(?:deps|index)\.ts$)|worker\/)/
+// workflows/index.ts is not part of the engine: it is a generated list with the folders of the wings.
+const ENGINE = /^(?:workflows\/kit\/|activities\/(?:(?:kube|journal|run)\/|(?:deps|index)\.ts$)|worker\/)/
 // The demo is not part of the engine: it shows the first wing with its examples.
 const DEMONSTRATION = /^worker\/demo[./]/
 

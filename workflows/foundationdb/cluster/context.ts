@@ -6,6 +6,7 @@
 
 import type { DatabaseStatus } from '../../../activities/foundationdb/database/status.ts'
 import { type ClusterSettings, clusterSettings } from '../model/cluster-settings.ts'
+import { type RecoveryWaits, recoveryWaitsIn } from '../recovery-waits.ts'
 import { podName } from '../model/process-group-id.ts'
 import { type DatabaseCalls, databaseCalls } from './database-calls.ts'
 import type { ClusterStatus, ProcessGroupStatus } from './kind.ts'
@@ -24,6 +25,7 @@ export interface ClusterContext {
   readonly pass: ClusterPass
   readonly settings: ClusterSettings
   readonly now: Moment
+  readonly waits: RecoveryWaits
   readonly calls: DatabaseCalls
   /** With the changes of this pass. Change it by `updateStatus`. */
   status: ClusterStatus
@@ -53,6 +55,7 @@ export function contextOf(pass: ClusterPass): ClusterContext {
     pass,
     settings: clusterSettings(pass.target),
     now: momentOf(pass.latest),
+    waits: recoveryWaitsIn(pass.settings),
     calls: pass.call(databaseCalls),
     status: pass.target.status ?? {},
     pods,

@@ -9,7 +9,7 @@ import { type ClusterState, clusterQueries } from './pass.ts'
 import { reconcileCluster } from './plan.ts'
 
 export const clusterController = defineLevel<ClusterState, FoundationDBCluster>({
-  name: 'foundationdbcluster',
+  name: 'fdbcluster',
   target: clusterKind,
   queries: clusterQueries,
   plan: reconcileCluster,

@@ -2,6 +2,6 @@ import type { JobInput } from '../../kit/index.ts'
 import { runLevel, type RunResult } from '../../kit/run/loop/index.ts'
 import { clusterController } from './controller.ts'
 
-export async function foundationdbcluster(input: JobInput): Promise<RunResult> {
+export async function fdbcluster(input: JobInput): Promise<RunResult> {
   return await runLevel(clusterController, input)
 }

@@ -17,10 +17,6 @@ import { coordinatorRules } from '../coordinator-rules.ts'
 import { takeLock } from '../lock.ts'
 import { continueWith, failWith, NO_DELAY_MS, type StepResult, stopFor } from '../requeue.ts'
 
-/** A recovery may still be on its way. Source: spec/foundationdb.md 2.19. */
-const LOST_SECONDS = 120
-const UNDESIRED_SECONDS = 300
-
 export const changeCoordinators = clusterStep('ChangeCoordinators', async (context) => {
   const database = context.status.configured === true ? await availableDatabase(context) : undefined
   if (database === undefined) return undefined
@@ -33,7 +29,7 @@ export const changeCoordinators = clusterStep('ChangeCoordinators', async (conte
     return continueWith(message)
   }
   const reason = check.problems.join('; ')
-  const problem = recoveryProblem(database) ?? availabilityProblem(database)
+  const problem = recoveryProblem(context, database) ?? availabilityProblem(database)
   if (problem !== undefined) return stopFor(`the coordinators must change (${reason}), but ${problem}`)
   const blocked = await takeLock(context)
   if (blocked !== undefined) return blocked
@@ -44,9 +40,9 @@ export const changeCoordinators = clusterStep('ChangeCoordinators', async (conte
   return await change(context, addresses)
 })
 
-function recoveryProblem({ coordinators, recovery }: DatabaseStatus): string | undefined {
+function recoveryProblem({ waits }: ClusterContext, { coordinators, recovery }: DatabaseStatus): string | undefined {
   const isLost = coordinators.some(({ isReachable }) => !isReachable)
-  const least = isLost ? LOST_SECONDS : UNDESIRED_SECONDS
+  const least = isLost ? waits.replaceCoordinator : waits.moveCoordinators
   const { secondsSince = Infinity } = recovery
   return secondsSince < least ? `the last recovery was less than ${least} s ago` : undefined
 }

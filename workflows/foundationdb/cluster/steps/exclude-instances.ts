@@ -33,7 +33,7 @@ export const excludeInstances = clusterStep('ExcludeInstances', async (context) 
   if (waiting.length === 0) return undefined
   const allowed = allowedGroups(context, waiting, status)
   if (allowed.length === 0) return stopFor('waiting for missing processes before processes are excluded')
-  const problem = exclusionProblem(status)
+  const problem = exclusionProblem(status, context.waits.exclude)
   if (problem !== undefined) return stopFor(`processes wait for their exclusion: ${problem}`)
   const blocked = await takeLock(context)
   if (blocked !== undefined) return blocked

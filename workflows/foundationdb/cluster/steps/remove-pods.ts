@@ -135,7 +135,7 @@ async function includeAndForget(
   if (targets.length > 0 && address !== undefined) {
     if (status === undefined)
       return continueWith('the database cannot be read; no exclusion is lifted', INCLUDE_DELAY_MS)
-    const problem = inclusionProblem(status)
+    const problem = inclusionProblem(status, context.waits.include)
     if (problem !== undefined) return continueWith(`exclusions wait to be lifted: ${problem}`, INCLUDE_DELAY_MS)
     const blocked = await takeLock(context)
     if (blocked !== undefined) return blocked

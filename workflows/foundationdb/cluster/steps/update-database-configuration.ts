@@ -27,7 +27,6 @@ import { takeLock } from '../lock.ts'
 import { needsGeneration } from '../reconciliation-check.ts'
 import { continueWith, failWith, NO_DELAY_MS, SHORT_DELAY_MS, stopFor, type StepResult } from '../requeue.ts'
 
-const RECOVERY_SECONDS = 60
 const STAGE_DELAY_MS = 30_000
 const STATE_DELAY_MS = 10_000
 
@@ -47,7 +46,7 @@ export const updateDatabaseConfiguration = clusterStep('UpdateDatabaseConfigurat
   const next = nextConfiguration(live, desired)
   const text = configureString(next)
   if (!settings.automation.configureDatabase) return await reportOnly(context, text)
-  const problem = stateProblem(database)
+  const problem = stateProblem(context, database)
   if (problem !== undefined) {
     needsGeneration(context, 'needsConfigurationChange')
     return continueWith(`the configuration waits: ${problem}`, STATE_DELAY_MS)
@@ -94,12 +93,12 @@ async function changeConfiguration(
 }
 
 /** Why the configuration must not change now. */
-function stateProblem(database: DatabaseStatus): string | undefined {
+function stateProblem({ waits }: ClusterContext, database: DatabaseStatus): string | undefined {
   const problem = availabilityProblem(database)
   if (problem !== undefined) return problem
   if (database.data.isHealthy !== true) return 'the data distribution is not healthy'
   const { secondsSince } = database.recovery
-  if (secondsSince !== undefined && secondsSince < RECOVERY_SECONDS)
-    return `the last recovery was less than ${RECOVERY_SECONDS} s ago`
+  if (secondsSince !== undefined && secondsSince < waits.configure)
+    return `the last recovery was less than ${waits.configure} s ago`
   return undefined
 }

@@ -8,11 +8,12 @@ import type { PodFiles, PodFilesResult } from '../../../../activities/foundation
 import { LAST_CONFIG_MAP_ANNOTATION, OUTDATED_CONFIG_MAP_ANNOTATION } from '../../contract.ts'
 import { clusterStep } from '../cluster-step.ts'
 import { changeProcessGroups, type ClusterContext, podsByGroup, processGroupsIn } from '../context.ts'
+import { eagerDelay } from '../eager-delay.ts'
 import { expectedObjects, type ExpectedObjects } from '../expected-objects.ts'
 import { isTerminating, type ObservedPod, substitutionsOf } from '../observed.ts'
 import type { ProcessGroupStatus } from '../kind.ts'
 import { isMarked, withConditions } from '../process-groups.ts'
-import { stopFor } from '../requeue.ts'
+import { stopFor, USUAL_DELAY_MS } from '../requeue.ts'
 
 export const updatePodConfig = clusterStep('UpdatePodConfig', async (context) => {
   const expected = expectedObjects(context)
@@ -24,7 +25,11 @@ export const updatePodConfig = clusterStep('UpdatePodConfig', async (context) =>
   for (const one of outdated) await record(context, { ...one, result: byName.get(one.pod.metadata.name) })
   const waiting = outdated.filter(({ pod }) => byName.get(pod.metadata.name)?.state !== 'current')
   if (waiting.length === 0) return undefined
-  return stopFor(`Waiting for Pods to receive the ConfigMap: ${waiting.map(({ pod }) => pod.metadata.name).join(', ')}`)
+  const names = waiting.map(({ pod }) => pod.metadata.name).join(', ')
+  return stopFor(
+    `Waiting for Pods to receive the ConfigMap: ${names}`,
+    eagerDelay(context, ['IncorrectConfigMap'], USUAL_DELAY_MS),
+  )
 })
 
 interface OutdatedPod {

@@ -5,6 +5,7 @@ import type { Step } from '../../../kit/index.ts'
 import { headlessServiceName } from '../../model/process-group-id.ts'
 import { clusterStep } from '../cluster-step.ts'
 import { type ClusterContext, databaseAddress, readDatabase, updateStatus } from '../context.ts'
+import { eagerDelay } from '../eager-delay.ts'
 import { expectedObjects } from '../expected-objects.ts'
 import { lockInput } from '../lock.ts'
 import { hasCurrentConfiguration, observeDatabase } from '../observe-database.ts'
@@ -25,7 +26,8 @@ export const updateStatusLast: Step<ClusterPass> = clusterStep('UpdateStatus (ag
   const isReconciled = await observeAll(context)
   if (!isReconciled) {
     const fields = Object.keys(context.status.generations ?? {}).filter((field) => field !== 'reconciled')
-    return continueWith(`the cluster still has: ${fields.join(', ')}`, NOT_RECONCILED_MS)
+    const delayMs = eagerDelay(context, ['MissingProcesses', 'IncorrectCommandLine'], NOT_RECONCILED_MS)
+    return continueWith(`the cluster still has: ${fields.join(', ')}`, delayMs)
   }
   await releaseLock(context)
   return await unreadable(context)
