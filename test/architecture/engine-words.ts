@@ -3,8 +3,8 @@
 
 import type { SourceModule } from './source-module.ts'
 
-// workflows/index.ts is not part of the engine: it is a generated list with the folders of the wings.
-const ENGINE = /^(?:workflows\/kit\/|activities\/(?:(?:kube|journal|run)\/|(?:deps|index)\.ts$)|worker\/)/
+const ENGINE =
+  /^(?:workflows\/(?:kit\/|index\.ts$)|activities\/(?:(?:kube|journal|run)\/|(?:deps|index)\.ts$)|worker\/)/
 // The demo is not part of the engine: it shows the first wing with its examples.
 const DEMONSTRATION = /^worker\/demo[./]/
 
@@ -22,7 +22,9 @@ export function isEngine(path: string): boolean {
 /** Returns a sentence for each distinct word of a wing in a module of the engine. */
 export function foreignWords({ path, text }: Pick<SourceModule, 'path' | 'text'>): string[] {
   if (!isEngine(path)) return []
-  const groups = [...text.matchAll(GROUPS)].map(([word]) => `${path} says ${word.toLowerCase()}`)
+  // The import table checks imported paths: a generated list has the folder of each wing.
+  const own = text.replaceAll(/ from '[^']*'/g, '')
+  const groups = [...own.matchAll(GROUPS)].map(([word]) => `${path} says ${word.toLowerCase()}`)
   const cited = [...text.matchAll(SPECIFICATIONS)].map(([file]) => `${path} cites ${file}`)
   return [...new Set([...groups, ...cited])]
 }
