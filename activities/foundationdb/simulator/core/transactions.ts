@@ -8,6 +8,7 @@
 import { keyAfter, SYSTEM_END, USER_END } from './byte-string.ts'
 import { DatabaseError } from './database-error.ts'
 import type { SimulatedProcess } from './process.ts'
+import type { Shard } from './shards.ts'
 import { systemRows } from './system-keys.ts'
 import type { Mutation, State } from './state.ts'
 
@@ -60,6 +61,7 @@ export class Transactions {
   /** Whether a live process holds all keys of the range. */
   isReadable(begin: string, end: string): boolean {
     const { shards } = this.state
+    if (shards.shards.length === 0) return false
     return shards.overlapping(begin, end).every((shard) => this.sourceOf(shard.team, shard.stale) !== undefined)
   }
 
@@ -88,7 +90,8 @@ export class Transactions {
   async commit({ readVersion, reads, mutations, ...options }: Commit): Promise<number> {
     const { state } = this
     for (const mutation of mutations) checkLegal(...EXTENT(mutation), options)
-    await state.until(() => state.available)
+    // A new database has no place for keys until the data distributor chose the first team.
+    await state.until(() => state.available && state.shards.shards.length > 0)
     if (state.lockUid !== undefined && options.lockAware !== true) throw new DatabaseError(1038)
     const version = state.nextVersion()
     if (readVersion !== undefined) this.checkConflicts(readVersion, reads, version)
@@ -111,12 +114,7 @@ export class Transactions {
     for (const mutation of mutations) {
       for (const shard of state.shards.overlapping(...EXTENT(mutation))) {
         const part = clip(mutation, shard.begin, state.shards.endOf(shard))
-        const live = shard.team.filter((id) => state.isAlive(id) && !shard.stale.has(id))
-        for (const id of live) byProcess.set(id, [...(byProcess.get(id) ?? []), part])
-        for (const id of shard.team.filter((member) => !live.includes(member))) {
-          if (live.length > 0) shard.stale.add(id)
-          else this.queued.set(id, [...(this.queued.get(id) ?? []), part])
-        }
+        for (const id of this.distribute(shard, part)) byProcess.set(id, [...(byProcess.get(id) ?? []), part])
       }
     }
     return [...byProcess].map(async ([id, parts]) => {
@@ -124,6 +122,16 @@ export class Transactions {
       if (store !== undefined) for (const part of parts) applyMutation(store, part)
       await state.effects.persist(id, parts)
     })
+  }
+
+  /** @returns the live members of the shard's team; keeps the change for the others. */
+  private distribute(shard: Shard, part: Mutation): string[] {
+    const live = shard.team.filter((id) => this.state.isAlive(id) && !shard.stale.has(id))
+    for (const id of shard.team.filter((member) => !live.includes(member))) {
+      if (live.length > 0) shard.stale.add(id)
+      else this.queued.set(id, [...(this.queued.get(id) ?? []), part])
+    }
+    return live
   }
 
   /** Applies commits that happened while the process was away. */

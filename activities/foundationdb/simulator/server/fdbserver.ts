@@ -11,6 +11,7 @@ import type { Host } from '../cli/context.ts'
 import { outsidePath } from '../container-root.ts'
 import { clusterFileText, type ConnectionString, formatConnectionString } from '../core/connection-string.ts'
 import type { ProcessDescription } from '../core/process.ts'
+import { runInScope } from '../core/request-scope.ts'
 import type { ServerEvent } from '../protocol.ts'
 import { protocolOf, versionText } from '../version.ts'
 import { readServerArguments, type ServerArguments } from './arguments.ts'
@@ -186,7 +187,11 @@ class ServerProcess {
     }
     if (!Object.hasOwn(leader.handlers, op)) return undefined
     const handler = leader.handlers[op as keyof typeof leader.handlers] as (given: never) => unknown
-    return await handler(params)
+    const scope = { closed: false }
+    socket.once('close', () => {
+      scope.closed = true
+    })
+    return await runInScope(scope, () => handler(params))
   }
 
   private describe(): ProcessDescription {

@@ -18,21 +18,23 @@ export async function findLeader(
 ): Promise<Leader | undefined> {
   for (const address of connection.coordinators) {
     const coordinator = await dial(address)
-    if (coordinator === undefined) continue
-    try {
-      const { leader, moved } = await coordinator.request('locate', { key: key(connection) })
-      if (leader !== undefined) {
-        const found = await dial(leader)
-        if (found !== undefined) return { connection: found, address: leader }
-      }
-      const next = moved === undefined ? undefined : parseConnectionString(moved)
-      const found = next === undefined || hops === 0 ? undefined : await findLeader(next, key, hops - 1)
-      if (found !== undefined) return found
-    } catch {
-      // The coordinator ended; the next one may know the leader.
-    } finally {
-      coordinator.close()
-    }
+    const answer = await coordinator?.request('locate', { key: key(connection) }).catch(() => undefined)
+    coordinator?.close()
+    const found = answer && (await follow(answer, key, hops))
+    if (found !== undefined) return found
   }
   return undefined
+}
+
+async function follow(
+  { leader, moved }: { readonly leader?: string; readonly moved?: string },
+  key: (connection: ConnectionString) => string,
+  hops: number,
+): Promise<Leader | undefined> {
+  if (leader !== undefined) {
+    const connection = await dial(leader)
+    return connection && { connection, address: leader }
+  }
+  const next = moved === undefined ? undefined : parseConnectionString(moved)
+  return next === undefined || hops === 0 ? undefined : await findLeader(next, key, hops - 1)
 }
