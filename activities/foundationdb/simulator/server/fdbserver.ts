@@ -134,6 +134,7 @@ class ServerProcess {
     this.leader = new Leader(this.connection, saved, {
       clock: this.host.clock,
       leadership: this.leadership,
+      incompatible: () => this.coordinator.incompatible(),
       changeConnection: (next) => {
         this.changeConnection(next)
         void this.leadership.moveVotes()
@@ -156,7 +157,11 @@ class ServerProcess {
   /** Undefined: this process cannot answer, the connection ends. */
   private async perform(op: string, params: never, socket: Socket): Promise<unknown> {
     const { leader } = this
-    if (op === 'locate') return this.coordinator.locate((params as { key: string }).key)
+    if (op === 'locate') {
+      const { key, process } = params as { key: string; process?: string }
+      if (process !== undefined) this.coordinator.notice(process, key, this.key(this.connection))
+      return this.coordinator.locate(key)
+    }
     if (op === 'vote') {
       const { key, candidate } = params as { key: string; candidate: string }
       return this.coordinator.vote(key, candidate, socket)
@@ -212,7 +217,10 @@ class ServerProcess {
   /** Registers with the leader, again after each loss of the connection. */
   private async follow(): Promise<void> {
     for (;;) {
-      const found = await findLeader(this.connection, (connection) => this.key(connection))
+      const found = await findLeader(this.connection, {
+        key: (connection) => this.key(connection),
+        process: this.given.publicAddresses[0],
+      })
       if (found !== undefined) await this.stayWith(found.connection)
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
     }
