@@ -12,7 +12,7 @@ export interface WingPods<Flags extends FlagTable = FlagTable> {
   readonly flags: Flags
   readonly inDev?: PodsInDev
   /** Loaded by the node agent only. `open` is called once, before the first pod. @throws if a flag has an unusable value. */
-  readonly load: () => Promise<{ readonly open: (flags: FlagValues<Flags>, place: AgentPlace) => Promise<OpenPods> }>
+  readonly load: () => Promise<{ open(flags: FlagValues<Flags>, place: AgentPlace): Promise<OpenPods> }>
 }
 
 export interface DevPlace {
@@ -40,10 +40,12 @@ export interface AgentPlace {
   readonly folder: string
   /** `status.hostIP` of all pods. */
   readonly hostIP: string
-  /** The agent's variables that any program needs, such as PATH, HOME and KUBECONFIG; no secrets. */
+  /** The agent's variables that any program needs, such as PATH, HOME and LANG. */
   readonly env: Readonly<Record<string, string>>
-  /** All variables of the agent. Pass on only those that the wing names. */
+  /** All variables of the agent. A wing passes on only those that it names. */
   readonly agentEnv: Readonly<Record<string, string | undefined>>
+  /** The agent's kubeconfig; undefined: the account of its pod. */
+  readonly kubeconfig: string | undefined
   /** The command line that starts `pawl`; arguments are appended. */
   readonly pawl: readonly string[]
   readonly log: PodLog
@@ -62,6 +64,8 @@ export interface OpenPods {
   readonly address?: 'host'
   /** Pods may mount paths of this machine; default: such pods do not start. */
   readonly allowsHostPaths?: true
+  /** Only host paths are mounted, because the processes read no other volume; default: all volumes. */
+  readonly skipsVolumes?: true
   /**
    * The process of a container or init container.
    *
@@ -69,7 +73,10 @@ export interface OpenPods {
    */
   readonly process: (container: PodContainer) => Promise<ContainerProcess>
   /** The command of an exec probe, with the environment of the container's process; default: unchanged. */
-  readonly probeCommand?: (command: readonly string[], container: PodContainer) => readonly string[]
+  readonly probeCommand?: (
+    command: readonly string[],
+    container: Pick<PodContainer, 'name' | 'outside'>,
+  ) => readonly string[]
   /** Called when the container runs, also after a restart of the agent. The signal is aborted when it has ended. */
   readonly whileRunning?: (container: PodContainer, ended: AbortSignal) => void
   /**

@@ -191,9 +191,10 @@ export const TABLE: readonly Row[] = [
     packages: NONE,
   },
   {
-    sentence: "a wing's declaration of its pods imports names of the wing, and by a call the processes of the pods",
+    sentence:
+      "a wing's declaration of its pods imports names of the wing, the flags of the pods, and by a call their processes",
     of: /^activities\/([^/]+)\/pods\.ts$/,
-    may: ['^activities/pods\\.ts$', KIT, WING],
+    may: ['^activities/(?:pods|$1/pods/flags)\\.ts$', KIT, WING],
     mayCall: ['^activities/$1/[^/]+/[^/]+\\.ts$'],
     packages: NONE,
   },
@@ -210,17 +211,6 @@ export const TABLE: readonly Row[] = [
     of: /^activities\/([^/]+)\/injector\//,
     may: [
       ...['^activities/$1/(?:injector/|[^/]+\\.ts$)', '^workflows/$1/injector/'],
-      ...['^activities/(?:(?:run|kube|journal)/|program\\.ts$)', DEPS, KIT, WING],
-    ],
-    packages: ANY,
-  },
-  {
-    sentence:
-      'a node agent imports itself, what is decided for it, how an injector sees processes and speaks, what a program is, the top of the wing and the engine',
-    of: /^activities\/([^/]+)\/node-agent\//,
-    may: [
-      '^activities/$1/(?:node-agent/|injector/(?:processes|log)\\.ts$|[^/]+\\.ts$)',
-      '^workflows/$1/(?:node-agent/|injector/command\\.ts$)',
       ...['^activities/(?:(?:run|kube|journal)/|program\\.ts$)', DEPS, KIT, WING],
     ],
     packages: ANY,
@@ -365,7 +355,7 @@ export const TABLE: readonly Row[] = [
     of: /^worker\/(?:pawl\.js|cli\.ts|cli\/)/,
     may: [
       '^worker/',
-      '^activities/(?:(?:journal|kube|run|yaml)/|programs\\.gen\\.ts$|command\\.ts$|commands\\.gen\\.ts$)',
+      '^activities/(?:(?:journal|kube|run|yaml)/|command\\.ts$|commands\\.gen\\.ts$)',
       KIT,
       '^workflows/(?:admission|controllers|wings)\\.gen\\.ts$',
     ],
@@ -373,18 +363,35 @@ export const TABLE: readonly Row[] = [
   },
   {
     sentence:
-      'the development set-up imports its folder, what processes share, the programs of wings that it starts, and the migrations that it runs at start',
+      'the development set-up imports its folder, what processes share, the pods of wings that its node agent runs, and the migrations that it runs at start',
     of: /^worker\/dev(?:\/|\.)/,
     may: [
       ...['^worker/dev(?:/|\\.)', '^worker/server/', '^worker/migrate\\.ts$', KIT],
-      '^activities/(?:(?:journal|kube|run)/|(?:program|programs\\.gen)\\.ts$)',
+      '^activities/(?:(?:journal|kube|run)/|(?:pods|pods\\.gen)\\.ts$)',
     ],
     packages: ANY,
   },
   {
-    sentence: 'the main of the programs of wings imports their list, and what processes share',
+    sentence: "the list of all programs imports the wings' list, and by a call the programs of the engine",
+    of: /^worker\/programs\.ts$/,
+    may: ['^activities/(?:program|programs\\.gen)\\.ts$'],
+    mayCall: ['^worker/node-agent/'],
+    packages: NONE,
+  },
+  {
+    sentence: 'the main of the programs imports their list, and what processes share',
     of: /^worker\/program\.ts$/,
-    may: ['^worker/server/', '^activities/(?:program|programs\\.gen)\\.ts$'],
+    may: ['^worker/(?:server/|programs\\.ts$)', '^activities/program\\.ts$'],
+    packages: ANY,
+  },
+  {
+    sentence:
+      'the node agent imports itself, what processes share, what a program and a pod of a wing is, and the list of these pods',
+    of: /^worker\/node-agent\//,
+    may: [
+      ...['^worker/(?:node-agent|server)/', '^activities/kube/', '^activities/(?:program|pods|pods\\.gen)\\.ts$'],
+      KIT,
+    ],
     packages: ANY,
   },
   {
