@@ -70,8 +70,11 @@ export interface ClientOperations {
 
 /** Requests that every fdbserver answers. */
 export interface ServerOperations {
-  /** `key` is `description:id`. `leader` is an address; `moved` the newer connection string. */
-  locate: { params: { key: string }; result: { leader?: string; moved?: string } }
+  /**
+   * `key` is `protocol/description:id`; `process` the address of the fdbserver that asks. `leader` is an address; `moved`
+   * the newer connection string.
+   */
+  locate: { params: { key: string; process?: string }; result: { leader?: string; moved?: string } }
   /** Granted until the connection ends, to one candidate at a time. */
   vote: { params: { key: string; candidate: string }; result: { granted: boolean; state?: CoordinatedState } }
   /** From the leader to the coordinators that voted for it. */

@@ -10,6 +10,8 @@ export interface Host {
   /** The version that the tool reports. */
   readonly version: string
   readonly clock: Clock
+  /** Real seconds of one second of the clock. */
+  readonly timeScale: number
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly stdout: (text: string) => void
   readonly stderr: (text: string) => void

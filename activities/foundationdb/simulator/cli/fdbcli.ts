@@ -28,6 +28,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
 
 const FIRST_WAIT_SECONDS = 3
 const LONG_DELAY_SECONDS = 5
+const SHORTEST_TIMEOUT_SECONDS = 3
 /** Commands that may take long without a warning. */
 const PATIENT = ['exclude', 'status']
 
@@ -108,10 +109,15 @@ async function reportTraceFile({ log, logDir }: CliArguments, host: Host): Promi
   await sleep(host.clock, 1)
 }
 
+/** Scaled as other waits, but at least 3 real seconds, because Node takes a moment on a busy machine. */
+function scaledTimeout({ timeScale }: Host, seconds: number): number {
+  return Math.max(seconds * timeScale, Math.min(seconds, SHORTEST_TIMEOUT_SECONDS)) / timeScale
+}
+
 async function limited(host: Host, run: Promise<number>, seconds: number): Promise<number> {
   if (seconds === 0) return await run
   return await new Promise<number>((resolve, reject) => {
-    const cancel = host.clock.after(seconds, () => {
+    const cancel = host.clock.after(scaledTimeout(host, seconds), () => {
       host.stderr('Specified timeout reached -- exiting...\n')
       resolve(1)
     })

@@ -37,6 +37,8 @@ const CLASS_SECONDS = 1
 export interface ClientEnvironment {
   /** Clients of the last minutes. */
   readonly clients: () => readonly ConnectedClient[]
+  /** Addresses of processes that cannot join because of their version. */
+  readonly incompatible: () => readonly string[]
   /** Unix time in seconds. */
   readonly wallSeconds: () => number
 }
@@ -49,7 +51,11 @@ export function clientHandlers(database: Database, environment: ClientEnvironmen
     ...tenantHandlers(database),
     status: async () => {
       await sleep(database.state.clock, statusSeconds(database))
-      return clusterDocument(database, environment.clients(), environment.wallSeconds())
+      return clusterDocument(database, {
+        clients: environment.clients(),
+        incompatible: environment.incompatible(),
+        wallSeconds: environment.wallSeconds(),
+      })
     },
   }
 }

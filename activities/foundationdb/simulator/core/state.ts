@@ -62,6 +62,7 @@ export interface CoordinatedState {
   readonly classes: readonly (readonly [string, ProcessClass])[]
   readonly lockUid: string | undefined
   readonly tenants: readonly string[]
+  readonly queued: readonly (readonly [process: string, mutations: readonly Mutation[]])[]
   readonly version: number
 }
 
@@ -97,6 +98,8 @@ export class State {
   /** Random text that changes with each exclusion by address. */
   exclusionCounter: string | undefined
   writtenBytes = 0
+  /** Commits for processes that are away, while no live process holds the shard. */
+  queued = new Map<string, readonly Mutation[]>()
   /** When the second of two usable regions has a copy of all data. Undefined: one usable region. */
   remoteReadyAt: number | undefined
   private lastVersion = 0
@@ -227,6 +230,7 @@ export class State {
       classes: [...this.classes],
       lockUid: this.lockUid,
       tenants: this.tenants,
+      queued: [...this.queued],
       version,
     }
   }
@@ -243,6 +247,7 @@ export class State {
     this.classes = new Map(saved.classes.filter(([, name]) => processClass(name) !== undefined))
     this.lockUid = saved.lockUid
     this.tenants = [...saved.tenants]
+    this.queued = new Map(saved.queued)
     this.versionBase = saved.version + 100_000_000
     if (this.configuration !== undefined) this.phase = 'locking_coordinated_state'
   }

@@ -16,6 +16,15 @@ export interface ConnectedClient {
   readonly logGroup: string
 }
 
+/** Facts from outside the simulation. */
+export interface ClusterView {
+  readonly clients: readonly ConnectedClient[]
+  /** Addresses of processes that cannot join because of their version. */
+  readonly incompatible: readonly string[]
+  /** Unix time. */
+  readonly wallSeconds: number
+}
+
 const DESCRIPTIONS: Readonly<Record<Phase, string>> = {
   configuration_never_created:
     'The coordinator(s) have no record of this database. Either the coordinator addresses are incorrect, the coordination state on those machines is missing, or no database has been created.',
@@ -59,7 +68,7 @@ function recoveryState(state: State): Json {
 }
 
 /** The fields that are always there. `wallSeconds`: Unix time. */
-function controllerPart(database: Database, clients: readonly ConnectedClient[], wallSeconds: number): Json {
+function controllerPart(database: Database, { clients, incompatible, wallSeconds }: ClusterView): Json {
   const { state } = database
   const isRecovered = state.phase === 'fully_recovered'
   const list = clients.slice(0, 20).map(({ address, logGroup }) => ({ address, log_group: logGroup }))
@@ -83,7 +92,7 @@ function controllerPart(database: Database, clients: readonly ConnectedClient[],
     datacenter_lag: { seconds: 0, versions: 0 },
     degraded_processes: 0,
     ...(state.phase !== 'locking_coordinated_state' && { generation: state.generation }),
-    incompatible_connections: [],
+    incompatible_connections: incompatible,
     machines: machineDocuments(state),
     processes: processDocuments(state, isReadable(database)),
     protocol_version: 'fdb00b071010000',
@@ -178,7 +187,7 @@ export function isReadable(database: Database): boolean {
   return database.state.available && database.transactions.isReadable('\xff', '\xff\xff')
 }
 
-export function clusterDocument(database: Database, clients: readonly ConnectedClient[], wallSeconds: number): Json {
+export function clusterDocument(database: Database, view: ClusterView): Json {
   const { state } = database
   const readable = isReadable(database)
   const isFresh = state.generation > 2 && state.now() - state.acceptedAt < FRESH_SECONDS
@@ -186,7 +195,7 @@ export function clusterDocument(database: Database, clients: readonly ConnectedC
     ...unreachableMessages(state),
     ...(isFresh && unreachableMessages(state).length === 0 ? [INCOMPLETE] : []),
   ]
-  const base = controllerPart(database, clients, wallSeconds)
+  const base = controllerPart(database, view)
   if (!readable) {
     const messages = [...(state.generation === 1 ? NO_WORKERS : []), ...(state.available ? problems : []), UNREADABLE]
     return sorted({ ...base, layers: { _error: 'configurationMissing', _valid: false }, messages })

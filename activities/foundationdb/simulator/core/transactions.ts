@@ -1,8 +1,8 @@
 // Reads and commits of a simulated database.
 //
 // X1. A commit is acknowledged after every live process that holds a changed key has persisted it.
-// X2. Commits for processes that are away wait in a queue of the coordinators (`queued`), or mark them as stale if
-//   another replica has them.
+// X2. A commit for a process that is away marks it as stale if a live replica has the commit; otherwise the coordinators
+//   keep the commit for the process (`queued`).
 // X3. A transaction conflicts if a key that it read was written after its read version.
 
 import { keyAfter, SYSTEM_END, USER_END } from './byte-string.ts'
@@ -42,8 +42,6 @@ export function applyMutation(store: Map<string, string>, mutation: Mutation): v
 
 export class Transactions {
   private writes: Write[] = []
-  /** Commits for processes that are away, while no live process holds the shard. */
-  readonly queued = new Map<string, Mutation[]>()
   private readonly state: State
 
   constructor(state: State) {
@@ -97,7 +95,10 @@ export class Transactions {
     if (readVersion !== undefined) this.checkConflicts(readVersion, reads, version)
     this.writes = this.writes.filter((write) => write.version > version - WINDOW_VERSIONS)
     this.writes.push(...mutations.map((mutation) => ({ version, range: EXTENT(mutation) })))
-    await Promise.all(mutations.length === 0 ? [] : this.apply(mutations))
+    const persisted = this.apply(mutations)
+    // Saves what the coordinators keep for processes that are away.
+    state.changed()
+    await Promise.all(persisted)
     return version
   }
 
@@ -129,16 +130,16 @@ export class Transactions {
     const live = shard.team.filter((id) => this.state.isAlive(id) && !shard.stale.has(id))
     for (const id of shard.team.filter((member) => !live.includes(member))) {
       if (live.length > 0) shard.stale.add(id)
-      else this.queued.set(id, [...(this.queued.get(id) ?? []), part])
+      else this.state.queued.set(id, [...(this.state.queued.get(id) ?? []), part])
     }
     return live
   }
 
   /** Applies commits that happened while the process was away. */
   async catchUp(process: SimulatedProcess): Promise<void> {
-    const parts = this.queued.get(process.description.id)
+    const parts = this.state.queued.get(process.description.id)
     if (parts === undefined) return
-    this.queued.delete(process.description.id)
+    this.state.queued.delete(process.description.id)
     for (const part of parts) applyMutation(process.store, part)
     await this.state.effects.persist(process.description.id, parts)
   }

@@ -35,7 +35,9 @@ export function tcpGateway({ tls, logGroup, version, exists }: GatewayOptions): 
 }
 
 async function openSession(wanted: ConnectionString, version: string, logGroup: string): Promise<Session | undefined> {
-  const leader = await findLeader(wanted, (connection) => `${protocolOf(version)}/${keyOf(connection)}`)
+  const leader = await findLeader(wanted, {
+    key: (connection) => `${protocolOf(version)}/${keyOf(connection)}`,
+  })
   if (leader === undefined) return undefined
   try {
     const { connection } = await leader.connection.request('client', { logGroup })

@@ -80,7 +80,11 @@ export class InProcessCluster {
       },
     })
     this.formerKeys.add(keyOf(parsed))
-    this.handlers = clientHandlers(this.database, { clients: () => [CLIENT], wallSeconds: () => this.wallSeconds() })
+    this.handlers = clientHandlers(this.database, {
+      clients: () => [CLIENT],
+      incompatible: () => [],
+      wallSeconds: () => this.wallSeconds(),
+    })
   }
 
   private random(): number {
@@ -221,6 +225,7 @@ export class InProcessCluster {
     return {
       version: DEFAULT_VERSION,
       clock: this.clock,
+      timeScale: 1,
       environment,
       stdout: (text) => {
         output.stdout += text

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { writeExecutables } from '../../../../activities/foundationdb/simulator/bin.ts'
+import { DEFAULT_VERSION } from '../../../../activities/foundationdb/simulator/version.ts'
 
 /** Simulated seconds take 20 ms. */
 const ENVIRONMENT = { ...process.env, FDB_SIM_TIME_SCALE: '0.02' }
@@ -38,7 +39,7 @@ export class ProcessCluster {
   }
 
   /** Starts the process with its data directory, in which it has its own copy of the first cluster file. */
-  start(n: number, processClass = 'storage'): void {
+  start(n: number, version: string = DEFAULT_VERSION): void {
     const directory = this.dataDirectory(n)
     mkdirSync(directory, { recursive: true })
     const options = {
@@ -46,11 +47,13 @@ export class ProcessCluster {
       cluster_file: join(directory, 'fdb.cluster'),
       seed_cluster_file: this.file,
       datadir: directory,
-      class: processClass,
+      class: 'storage',
       locality_zoneid: `node-${String(n)}`,
     }
     const argv = Object.entries(options).map(([name, value]) => `--${name}=${value}`)
-    this.servers.set(n, spawn(join(this.bin, 'fdbserver'), argv, { env: ENVIRONMENT, stdio: 'ignore' }))
+    const bin =
+      version === DEFAULT_VERSION ? this.bin : writeExecutables(join(this.folder, version), process.execPath, version)
+    this.servers.set(n, spawn(join(bin, 'fdbserver'), argv, { env: ENVIRONMENT, stdio: 'ignore' }))
   }
 
   /** SIGKILL. */

@@ -53,4 +53,16 @@ describe('three processes with a double database', () => {
     const { stdout } = await cluster.fdbcli('coordinators')
     expect(stdout).toContain(`Cluster coordinators (3): ${addresses.join(',')}`)
   })
+
+  it('do not let a process of another minor version join', async () => {
+    cluster.start(4, '7.3.1')
+    await expect.poll(async () => (await cluster.fdbcli('status json')).stdout).toContain(cluster.address(4))
+    const { stdout } = await cluster.fdbcli('status json')
+    const status = JSON.parse(stdout) as {
+      cluster: { incompatible_connections: string[]; processes: Record<string, { address: string }> }
+    }
+    expect(status.cluster.incompatible_connections).toEqual([cluster.address(4)])
+    const joined = Object.values(status.cluster.processes).map(({ address }) => address)
+    expect(joined.sort()).toEqual([2, 3].map((n) => cluster.address(n)))
+  })
 })
