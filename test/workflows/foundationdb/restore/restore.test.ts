@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import * as activities from '../../../../activities/foundationdb/database/restore-activities.ts'
 import { restoreController } from '../../../../workflows/foundationdb/restore/controller.ts'
-import type { RestoreSpec } from '../../../../workflows/foundationdb/restore/kind.ts'
+import type { FoundationDBRestore, RestoreSpec } from '../../../../workflows/foundationdb/restore/kind.ts'
 import { wishedMs } from '../../../../workflows/kit/index.ts'
 import { runPass } from '../../../../workflows/kit/testing/index.ts'
 import { boundCalls } from '../../../support/foundationdb/call-context.ts'
@@ -31,8 +31,14 @@ async function pass(backups: MemoryBackups, spec: RestoreSpec = SPEC, connection
     spec: { version: '7.1.67' },
     status: { connectionString },
   }
+  const target: FoundationDBRestore = {
+    apiVersion: 'apps.foundationdb.org/v1beta2',
+    kind: 'FoundationDBRestore',
+    metadata,
+    spec,
+  }
   return await runPass(restoreController, {
-    target: { apiVersion: 'apps.foundationdb.org/v1beta2', kind: 'FoundationDBRestore', metadata, spec },
+    target,
     state: { cluster } as never,
     calls: boundCalls(activities, { openBackups: () => backups }),
   })
