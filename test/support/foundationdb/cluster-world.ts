@@ -208,6 +208,18 @@ export class ClusterWorld {
     this.pods = this.pods.filter(({ metadata }) => metadata.name !== name)
   }
 
+  /** Stops the process of a process group whose Pod gets no address any more. */
+  forgetAddresses(id: string): void {
+    this.stopped.add(id)
+    const name = `db-${id}`
+    this.pods = this.pods.map((pod) => (pod.metadata.name === name ? { ...pod, status: { phase: 'Pending' } } : pod))
+    const processGroups = this.groups.map((group) =>
+      group.processGroupID === id ? { ...group, addresses: [] } : group,
+    )
+    this.target = { ...this.target, status: { ...this.target.status, processGroups } }
+    this.advance(0)
+  }
+
   annotatePod(name: string, annotations: Texts): void {
     this.pods = this.pods.map((pod) => {
       const { metadata } = pod
