@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
 import type { ClusterWorld } from '../../../support/foundationdb/cluster-world.ts'
-import { COUNTS, runningCluster } from '../../../support/foundationdb/cluster-world.ts'
+import { COUNTS, runningCluster } from '../../../support/foundationdb/running-cluster.ts'
 import type { DatabaseStatus } from '../../../../activities/foundationdb/database/status.ts'
 import type { ClusterSpec } from '../../../../workflows/foundationdb/cluster/kind.ts'
 
