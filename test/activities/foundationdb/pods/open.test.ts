@@ -54,6 +54,7 @@ beforeAll(async () => {
       hostIP: '127.0.0.1',
       env: { PATH: process.env['PATH'] ?? '' },
       agentEnv: { FDB_SIM_TIME_SCALE: '0.1', SECRET: 'x' },
+      kubeconfig: undefined,
       pawl: [process.execPath, join(import.meta.dirname, '../../../../worker/program.ts')],
       log: { info: () => undefined, warn: () => undefined },
     },
