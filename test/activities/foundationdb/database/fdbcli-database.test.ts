@@ -58,13 +58,16 @@ describe('a command', () => {
       FDB_TLS_CA_FILE: '/ca',
     }
     await install(`
-      log(process.argv.slice(2, 5).concat(process.argv.slice(6)))
+      log(process.argv.slice(2, 5).concat(process.argv.slice(6).filter((text) => !text.startsWith('/'))))
       log(require('fs').readFileSync(process.argv[5], 'utf8'))
       log(Object.keys(process.env).filter((name) => /^(?:PAWL|FDB)_/.test(name)))
       console.log('Database created')`)
     await databaseWith({ environment }).configure('double ssd-2 logs=3', { isNew: true })
     expect(await logged()).toEqual([
-      ['--exec', 'configure new double ssd-2 logs=3', '-C', '--timeout', '40'],
+      [
+        ...['--exec', 'configure new double ssd-2 logs=3', '-C', '--log', '--trace_format', 'xml', '--log-dir'],
+        ...['--log-group', 'fdb-kubernetes-operator', '--timeout', '40'],
+      ],
       `${CONNECTION}\n`,
       ['FDB_TLS_CA_FILE'],
     ])
