@@ -1,0 +1,78 @@
+// A FoundationDBCluster from its creation to a database that keeps data, and its deletion, with the production controller, node agent and tools.
+
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { parse } from 'yaml'
+import { describe, expect, it, vi } from 'vitest'
+
+import type { KubeObject } from '../../activities/kube/client.ts'
+import { PodFolder } from '../../worker/node-agent/pod-folder.ts'
+import { isRunning } from '../../worker/server/process-identity.ts'
+import { PATIENCE, useDatabases } from '../support/foundationdb/clusters.ts'
+
+const databases = await useDatabases('foundationdb-create', ['shop'])
+const shop = () => databases.of('shop')
+const MANIFEST = new URL('../../examples/foundationdb/cluster.yaml', import.meta.url)
+const NAME = 'sample'
+
+/** The identities of all processes that the node agent runs. */
+async function processes() {
+  const pods = join(databases.state, 'pods')
+  const found = await Promise.all(
+    (await readdir(pods)).map(async (uid) => {
+      const containers = await readdir(join(pods, uid, 'containers'))
+      return await Promise.all(
+        containers.map(async (name) => {
+          const folder = new PodFolder(join(pods, uid)).container(name)
+          return (await folder.run((await folder.lastRun()) ?? 0).traces()).process
+        }),
+      )
+    }),
+  )
+  return found.flat().filter((one) => one !== undefined)
+}
+
+const versions = (objects: readonly { readonly metadata: { readonly resourceVersion?: string } }[]) =>
+  objects.map(({ metadata: { resourceVersion } }) => resourceVersion)
+
+describe('a FoundationDBCluster of five processes', () => {
+  it('F1: becomes reconciled and available, with one pod and one claim for each process', { timeout: 180_000 }, async () => {
+    await shop().create(parse(readFileSync(MANIFEST, 'utf8')) as object)
+    const cluster = await shop().untilReconciled(NAME)
+    const pods = await shop().objects('pods', NAME)
+    expect(pods.map(({ metadata: { name } }) => name).sort()).toEqual([
+      ...['sample-log-1', 'sample-log-2', 'sample-storage-1', 'sample-storage-2', 'sample-storage-3'],
+    ])
+    expect(await shop().objects('persistentvolumeclaims', NAME)).toHaveLength(5)
+    expect(cluster.status?.connectionString).toMatch(/^sample:\w+@(?:127\.\d+\.\d+\.\d+:4501,?){3}$/)
+    const addresses = new Set(pods.map((pod) => (pod['status'] as { readonly podIP: string }).podIP))
+    expect(addresses.size).toBe(5)
+  })
+
+  it('F2: changes nothing while it is reconciled', { timeout: 60_000 }, async () => {
+    const kinds = ['pods', 'persistentvolumeclaims', 'configmaps']
+    const state = async () => [
+      (await shop().get(NAME)).metadata.resourceVersion,
+      ...(await Promise.all(kinds.map(async (kind) => versions(await shop().objects(kind, NAME))))).flat(),
+    ]
+    const before = await state()
+    // A change of an annotation starts a pass.
+    const path = shop().path('foundationdbclusters', NAME, 'apps.foundationdb.org/v1beta2')
+    const touched = await shop().cluster.kube.request<KubeObject>('PATCH', path, {
+      body: { metadata: { annotations: { touched: 'yes' } } },
+      contentType: 'application/merge-patch+json',
+    })
+    await databases.tenants.pawl.waitUntilIdle(touched)
+    expect(await state()).toEqual([touched.metadata.resourceVersion, ...before.slice(1)])
+  })
+
+  it('leaves no object and no process when its namespace is deleted', { timeout: 180_000 }, async () => {
+    const running = await processes()
+    expect(running.filter((one) => isRunning(one)).length).toBeGreaterThanOrEqual(10)
+    await shop().untilDeleted()
+    await vi.waitFor(async () => expect(await readdir(join(databases.state, 'pods'))).toEqual([]), PATIENCE)
+    expect(running.filter((one) => isRunning(one))).toEqual([])
+    await vi.waitFor(async () => expect(await readdir(join(databases.state, 'volumes'))).toEqual([]), PATIENCE)
+  })
+})
