@@ -89,9 +89,6 @@ describe('the hosted kinds in the import table', () => {
   })
 })
 
-/** Executables of a wing's simulator replace tools of other projects, so they are started, and end, as these do. */
-const isSimulatedTool = (path: string): boolean => /^activities\/[^/]+\/simulator\/[^/]+\.ts$/.test(path)
-
 describe('the modules', () => {
   it('have no import cycles', () => {
     expect(importCycles(sources)).toEqual([])
@@ -120,18 +117,14 @@ describe('the modules', () => {
     // Users write the activities of examples, and configure them with environment variables.
     const isUsersActivity = (path: string) => /^examples\/.*\.activities\.ts$/.test(path)
     expect(
-      doing('reads process.env').filter(
-        (path) => path !== 'worker/server/config.ts' && !isUsersActivity(path) && !isSimulatedTool(path),
-      ),
+      doing('reads process.env').filter((path) => path !== 'worker/server/config.ts' && !isUsersActivity(path)),
     ).toEqual([])
   })
 
   it('are programs in worker/ only', () => {
     // Runs in a child process of the worker. The code of the worker's threads is in the same folder.
     const isInside = (path: string) => path === 'activities/landscaper/bounded/sealed-process.ts'
-    expect(
-      doing('has a main').filter((path) => !path.startsWith('worker/') && !isInside(path) && !isSimulatedTool(path)),
-    ).toEqual([])
+    expect(doing('has a main').filter((path) => !path.startsWith('worker/') && !isInside(path))).toEqual([])
   })
 })
 

@@ -12,6 +12,7 @@ import { DEFAULT_VERSION } from './version.ts'
 /** The module of each tool. It exports `start`. */
 const TOOLS: Readonly<Record<string, string>> = {
   fdbcli: './cli/start.ts',
+  fdbmonitor: './monitor/start.ts',
   fdbserver: './server/start.ts',
 }
 
@@ -33,7 +34,8 @@ export function writeExecutables(folder: string, node: string, version: string =
   for (const [name, path] of Object.entries(TOOLS)) {
     const script = join(target, 'lib', `${name}.mjs`)
     writeFileSync(script, scriptText(join(target, 'lib', 'cache'), moduleUrl(path), version))
-    const command = `exec ${quoted(node)} --disable-warning=ExperimentalWarning ${quoted(script)} "$@"`
+    // Status shows the path by which fdbserver was started.
+    const command = `FDB_SIM_PROGRAM="$0" exec ${quoted(node)} --disable-warning=ExperimentalWarning ${quoted(script)} "$@"`
     writeFileSync(join(target, name), `#!/bin/sh\n${command}\n`, { mode: 0o755 })
   }
   return target

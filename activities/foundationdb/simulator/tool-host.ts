@@ -7,6 +7,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
 import type { Host } from './cli/context.ts'
+import { outsidePath } from './container-root.ts'
 import { scaledClock } from './core/clock.ts'
 
 /** The parts of Node's process that the tools use. */
@@ -37,11 +38,11 @@ export function toolHost({ env, stdin, stdout, stderr }: ToolProcess, version: s
         return await lines.next()
       },
     },
-    readFile: (path) => readFileSync(path, 'utf8'),
+    readFile: (path) => readFileSync(outsidePath(path, env), 'utf8'),
     writeFile: (path, text) => {
-      writeFileSync(path, text)
+      writeFileSync(outsidePath(path, env), text)
     },
-    isDirectory: (path) => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true,
+    isDirectory: (path) => statSync(outsidePath(path, env), { throwIfNoEntry: false })?.isDirectory() === true,
     random: Math.random,
     wallSeconds: () => Date.now() / 1000,
   }

@@ -35,7 +35,7 @@ function utf8(text: string): Uint8Array {
   for (let at = 0; at < text.length; at++) {
     const point = text.codePointAt(at) ?? 0
     if (point > 0xffff) at++
-    const tails = [0x80, 0x800, 0x10000].filter((limit) => point >= limit).length
+    const tails = Number(point >= 0x80) + Number(point >= 0x800) + Number(point >= 0x10000)
     bytes[length++] = tails === 0 ? point : (0xff00 >> (tails + 1)) | (point >> (6 * tails))
     for (let tail = tails - 1; tail >= 0; tail--) bytes[length++] = 0x80 | ((point >> (6 * tail)) & 0x3f)
   }

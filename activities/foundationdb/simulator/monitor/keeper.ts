@@ -8,6 +8,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { constants } from 'node:os'
 import { getSystemErrorMap } from 'node:util'
+import { outsidePath } from '../container-root.ts'
 import type { MonitoredProcess } from './configuration.ts'
 import { ERROR, INFO, WARNING, type MonitorLog } from './monitor-log.ts'
 import { RestartDelay } from './restart-delay.ts'
@@ -52,7 +53,7 @@ export class Keeper {
     if (program === undefined) return
     this.cancelRestart()
     const env = Object.fromEntries(Object.entries(this.deps.env).filter(([name]) => !deletedVariables.includes(name)))
-    const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(outsidePath(program, this.deps.env), args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
     this.child = child
     this.startedAtMs = performance.now()
     // A program that cannot be executed has no PID in Node.js.

@@ -2,11 +2,13 @@
 // coordinators of its cluster file. One of the processes leads and runs the simulation.
 
 import { randomBytes } from 'node:crypto'
-import { copyFileSync, existsSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
+import { dirname } from 'node:path'
 
 import { openClusterFile } from '../cli/cluster-file.ts'
 import type { Host } from '../cli/context.ts'
+import { outsidePath } from '../container-root.ts'
 import { clusterFileText, type ConnectionString, formatConnectionString } from '../core/connection-string.ts'
 import type { ProcessDescription } from '../core/process.ts'
 import type { ServerEvent } from '../protocol.ts'
@@ -44,7 +46,7 @@ export async function fdbserver(argv: readonly string[], host: ServerHost): Prom
     return 1
   }
   for (const warning of given.warnings) host.stderr(warning)
-  seedClusterFile(given)
+  seedClusterFile(given, host)
   const file = openClusterFile(given.clusterFile, host)
   if (typeof file === 'string') {
     host.stderr(`${file}Error: ${/: \d+ (.*)\n$/.exec(file)?.[1] ?? ''}\n`)
@@ -54,9 +56,12 @@ export async function fdbserver(argv: readonly string[], host: ServerHost): Prom
   return await process.run()
 }
 
-function seedClusterFile({ clusterFile, seedClusterFile: seed }: ServerArguments): void {
-  if (clusterFile === undefined || seed === undefined || existsSync(clusterFile) || !existsSync(seed)) return
-  copyFileSync(seed, clusterFile)
+function seedClusterFile({ clusterFile, seedClusterFile }: ServerArguments, { environment }: ServerHost): void {
+  if (clusterFile === undefined || seedClusterFile === undefined) return
+  const [file, seed] = [clusterFile, seedClusterFile].map((path) => outsidePath(path, environment))
+  if (file === undefined || seed === undefined || existsSync(file) || !existsSync(seed)) return
+  mkdirSync(dirname(file), { recursive: true })
+  copyFileSync(seed, file)
 }
 
 class ServerProcess {
@@ -77,7 +82,10 @@ class ServerProcess {
     this.host = host
     this.path = path
     this.connection = connection
-    this.directory = new DataDirectory(given.dataDirectory, randomBytes(16).toString('hex'))
+    this.directory = new DataDirectory(
+      outsidePath(given.dataDirectory, host.environment),
+      randomBytes(16).toString('hex'),
+    )
     this.coordinator = new Coordinator(this.directory)
     this.leadership = new Leadership({
       address: given.publicAddresses[0],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { readConfiguration } from '../../../../../activities/foundationdb/simulator/monitor/configuration.ts'
 import { RestartDelay } from '../../../../../activities/foundationdb/simulator/monitor/restart-delay.ts'
-import { readRecording } from '../monitor-process.ts'
+import { readRecording } from './monitor-process.ts'
 
 describe("fdbmonitor's configuration", () => {
   it('passes all other keys of a section as sorted options, as recorded', () => {

@@ -1,10 +1,7 @@
 import { rmSync } from 'node:fs'
 import { spawnSync } from 'node:child_process'
-import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { MonitorProcess, readLog, readRecording } from './monitor-process.ts'
-
-const MAIN = join(import.meta.dirname, '../../../../activities/foundationdb/simulator/fdbmonitor.ts')
+import { FDBMONITOR, MonitorProcess, readLog, readRecording } from './monitor-process.ts'
 
 let monitor: MonitorProcess
 afterEach(async () => {
@@ -154,7 +151,7 @@ describe('the command line of fdbmonitor', () => {
       stdout: string
       stderr: string
     }
-    const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...argv.slice(1)], { encoding: 'utf8' })
+    const { status, stdout, stderr } = spawnSync(FDBMONITOR, argv.slice(1), { encoding: 'utf8' })
     const plain = (text: string): string =>
       text.replaceAll(/Time="[\d.]+"/g, '').replace(/^Usage: \S+/m, 'Usage: fdbmonitor')
     expect({ status, stdout: plain(stdout), stderr: plain(stderr) }).toEqual({

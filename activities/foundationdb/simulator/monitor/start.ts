@@ -1,4 +1,4 @@
-// The main of the simulator's fdbmonitor: arguments, the lock file and signals (recordings 00/017, 00/018 and 20).
+// Starts fdbmonitor from a generated script: arguments, the lock file and signals (recordings 00/017, 00/018 and 20).
 //
 // Differences to the real fdbmonitor: it cannot become a daemon, and the wait before a restart is no process, so a
 // SIGTERM during the wait logs no "Killing process" line.
@@ -9,15 +9,15 @@ import { createServer } from 'node:net'
 import { constants } from 'node:os'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { Monitor } from './monitor/monitor.ts'
-import { createMonitorLog, ERROR, INFO, WARNING, type MonitorLog } from './monitor/monitor-log.ts'
+import { outsidePath } from '../container-root.ts'
+import type { ToolProcess } from '../tool-host.ts'
+import { Monitor } from './monitor.ts'
+import { createMonitorLog, ERROR, INFO, WARNING, type MonitorLog } from './monitor-log.ts'
 
-const VERSION = 'FoundationDB Process Monitor 7.1 (v7.1.67)'
 const LOCK_POLL_MS = 100
 const SIGNAL_TEXTS = { SIGTERM: 'Terminated', SIGINT: 'Interrupt' } as const
 
-const USAGE = `${VERSION}
-Usage: ${process.argv[1] ?? 'fdbmonitor'} [OPTIONS]
+const USAGE = `Usage: fdbmonitor [OPTIONS]
 
   --conffile CONFFILE
                  The path of a file containing the connection string for the
@@ -33,9 +33,19 @@ Usage: ${process.argv[1] ?? 'fdbmonitor'} [OPTIONS]
   -h, --help     Display this help and exit.
 `
 
-async function main(): Promise<void> {
+/** The parts of Node's process that fdbmonitor needs in addition. */
+export interface MonitorProcess extends ToolProcess {
+  readonly pid: number
+  readonly platform: string
+  on(signal: NodeJS.Signals, listener: () => void): unknown
+}
+
+/** @returns the exit code. */
+export async function start(tool: MonitorProcess, version: string): Promise<number> {
+  const product = `FoundationDB Process Monitor ${version.replace(/\.\d+$/, '')} (v${version})`
   // Unknown options are ignored, as by the real fdbmonitor.
   const { values } = parseArgs({
+    args: tool.argv.slice(2),
     strict: false,
     options: {
       conffile: { type: 'string', default: '/etc/foundationdb/foundationdb.conf' },
@@ -45,32 +55,33 @@ async function main(): Promise<void> {
     },
   })
   if (values.help === true) {
-    process.stdout.write(USAGE)
-    return
+    tool.stdout.write(`${product}\n${USAGE}`)
+    return 0
   }
   const log = createMonitorLog(String(values.loggroup))
-  log(INFO, 'fdbmonitor', `Started ${VERSION}`)
-  const file = resolve(String(values.conffile))
+  log(INFO, 'fdbmonitor', `Started ${product}`)
+  const file = outsidePath(resolve(String(values.conffile)), tool.env)
   if (!existsSync(file)) {
     log(ERROR, 'fdbmonitor', `No configuration file at ${file}`)
-    process.exit(1)
+    return 1
   }
-  await takeLock(resolve(String(values.lockfile)))
-  const timeScale = Number(process.env['FDB_SIM_TIME_SCALE'] ?? 1)
-  const monitor = new Monitor(file, { log, env: process.env, timeScale, random: Math.random })
-  handleSignals(monitor, log)
+  await takeLock(outsidePath(resolve(String(values.lockfile)), tool.env), tool)
+  const timeScale = Number(tool.env['FDB_SIM_TIME_SCALE'] ?? 1)
+  const monitor = new Monitor(file, { log, env: tool.env, timeScale, random: Math.random })
+  const stopped = stopOnSignal(monitor, tool, log)
   await monitor.start()
+  return await stopped
 }
 
 /**
  * Waits until no other fdbmonitor holds the lock. The lock is a socket in Linux's abstract namespace, because the kernel
  * releases it with the process; the file has only the PID. On other systems there is no lock.
  */
-async function takeLock(file: string): Promise<void> {
-  while (process.platform === 'linux' && !(await canListen(`\0fdbmonitor:${file}`))) {
+async function takeLock(file: string, { platform, pid }: MonitorProcess): Promise<void> {
+  while (platform === 'linux' && !(await canListen(`\0fdbmonitor:${file}`))) {
     await new Promise((wake) => setTimeout(wake, LOCK_POLL_MS))
   }
-  await writeFile(file, `${String(process.pid)}\n`)
+  await writeFile(file, `${String(pid)}\n`)
 }
 
 async function canListen(path: string): Promise<boolean> {
@@ -87,19 +98,22 @@ async function canListen(path: string): Promise<boolean> {
   })
 }
 
-function handleSignals(monitor: Monitor, log: MonitorLog): void {
-  for (const [name, text] of Object.entries(SIGNAL_TEXTS)) {
-    const number = constants.signals[name as keyof typeof SIGNAL_TEXTS]
-    process.once(name, () => {
-      log(WARNING, 'fdbmonitor', `Received signal ${String(number)} (${text}), shutting down`)
-      void monitor.stop().then(() => process.exit(0))
-    })
-  }
-  process.on('SIGHUP', () => {
-    const text = 'Received signal 1 (Hangup), resetting timeouts and reloading configuration'
-    log(INFO, 'fdbmonitor', text)
+/** Resolves with the exit code after SIGTERM or SIGINT, when all processes have ended. */
+async function stopOnSignal(monitor: Monitor, tool: MonitorProcess, log: MonitorLog): Promise<number> {
+  tool.on('SIGHUP', () => {
+    log(INFO, 'fdbmonitor', 'Received signal 1 (Hangup), resetting timeouts and reloading configuration')
     void monitor.hangUp()
   })
+  return await new Promise((exit) => {
+    for (const [name, text] of Object.entries(SIGNAL_TEXTS)) {
+      const signal = name as keyof typeof SIGNAL_TEXTS
+      tool.on(signal, () => {
+        const number = String(constants.signals[signal])
+        log(WARNING, 'fdbmonitor', `Received signal ${number} (${text}), shutting down`)
+        void monitor.stop().then(() => {
+          exit(0)
+        })
+      })
+    }
+  })
 }
-
-await main()

@@ -5,9 +5,15 @@ import { chmodSync, mkdtempSync, readFileSync, renameSync, writeFileSync } from 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
+import { writeExecutables } from '../../../../../activities/foundationdb/simulator/bin.ts'
 
-const MAIN = join(import.meta.dirname, '../../../../activities/foundationdb/simulator/fdbmonitor.ts')
-const RECORDINGS = join(import.meta.dirname, '../recordings')
+const RECORDINGS = join(import.meta.dirname, '../../recordings')
+
+/** The path of fdbmonitor in a folder of executables. */
+export const FDBMONITOR = join(
+  writeExecutables(mkdtempSync(join(tmpdir(), 'fdb-bin-')), process.execPath),
+  'fdbmonitor',
+)
 
 /** A process that lives until a signal ends it; SIGUSR1 ends it with exit code 0, as `kill` of fdbcli does. */
 const SERVER = `#!/bin/sh
@@ -49,7 +55,7 @@ export class MonitorProcess {
   start(env: Readonly<Record<string, string>>): this {
     const lock = join(this.folder, 'fdbmonitor.lockfile')
     const args = ['--conffile', this.conf, '--lockfile', lock, '--loggroup', 'test']
-    const child = spawn(process.execPath, [MAIN, ...args], { env: { ...process.env, ...env } })
+    const child = spawn(FDBMONITOR, args, { env: { ...process.env, ...env } })
     child.stderr.on('data', (data: Buffer) => (this.output += data.toString()))
     this.child = child
     return this
