@@ -272,7 +272,7 @@ async function startProcess(
 /** Prepares the machine for the pods of the enabled wings. Returns the flags of wings. */
 async function prepareWings(options: PawlOptions): Promise<GivenFlags> {
   const { progress, wings, wingFlags = {} } = options
-  let flags = wingFlags
+  let flags: GivenFlags = Object.fromEntries(Object.entries(wingFlags).filter(([, value]) => value !== undefined))
   for (const wing of enabledWings(wings)) {
     const prepared = await PODS[wing]?.inDev?.prepare?.(devPlace(options))
     if (prepared === undefined) continue
