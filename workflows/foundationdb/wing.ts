@@ -4,7 +4,23 @@
 import type { Wing } from '../kit/index.ts'
 
 export const foundationdbWing = {
-  flags: {},
+  flags: {
+    'fdb-bin': {
+      reads: 'text',
+      takes: '<dir>',
+      text: "folder with FoundationDB's tools, as DIR/TOOL or DIR/VERSION/TOOL",
+      default: '$PAWL_FDB_BIN, then $PATH',
+      inDev: 'as-given',
+    },
+    'fdb-recovery-wait': {
+      reads: 'duration',
+      takes: '<duration>',
+      text: 'longest wait after a recovery of a database before the next disturbance; for tests',
+      otherwise: '10m',
+      inDev: 'as-given',
+      seldom: true,
+    },
+  },
   workerRules: [],
   onlyWhenNamed: true,
   // No label exempts an object from the rules: custom parameters and URLs become arguments of programs.

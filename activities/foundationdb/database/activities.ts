@@ -6,12 +6,19 @@
 import type { ActivityContext } from '../../../workflows/kit/index.ts'
 import type { Database, DatabaseAddress, DatabaseProvider } from './database.ts'
 import { CommandFailure, type ExclusionReport, type FailureKind } from './fdbcli-output.ts'
+import * as locks from './lock.ts'
+import type { LockOptions } from './lock.ts'
 import type { DatabaseStatus } from './status.ts'
+
+export { syncPods } from '../pod-client/sync-pods.ts'
 
 /** Opened by the wing when the worker starts. */
 export interface DatabaseParts {
   readonly databases: DatabaseProvider
+  readonly now: () => Date
 }
+
+type LockCall<Input = object> = DatabaseAddress & { readonly lock: LockOptions } & Input
 
 /** The result of a command. */
 export type Attempt<Value> = { readonly value: Value } | { readonly failure: CallFailure }
@@ -61,6 +68,47 @@ export async function changeCoordinators(
   return await attempt(input, context, (database) => database.changeCoordinators(input.addresses))
 }
 
+/** `refused`: another controller has the lock, or this one may not take it. */
+export async function takeLock(input: LockCall, context: ActivityContext): Promise<Attempt<null>> {
+  return await command(input, context, (database) => locks.takeLock(database, input.lock, unixSeconds(context)))
+}
+
+export async function releaseLock(input: LockCall, context: ActivityContext): Promise<Attempt<null>> {
+  return await command(input, context, (database) => locks.releaseLock(database, input.lock, unixSeconds(context)))
+}
+
+export async function readDenyList(input: LockCall, context: ActivityContext): Promise<Attempt<readonly string[]>> {
+  return await attempt(input, context, (database) => locks.denyList(database, input.lock))
+}
+
+export async function updateDenyList(
+  input: LockCall<{ readonly entries: readonly { readonly id: string; readonly isAllowed: boolean }[] }>,
+  context: ActivityContext,
+): Promise<Attempt<null>> {
+  return await command(input, context, (database) => locks.updateDenyList(database, input.lock, input.entries))
+}
+
+export async function addPendingUpgrades(
+  input: LockCall<{ readonly target: string; readonly processGroups: readonly string[] }>,
+  context: ActivityContext,
+): Promise<Attempt<null>> {
+  const { target: version, processGroups } = input
+  return await command(input, context, (database) =>
+    locks.addPendingUpgrades(database, input.lock, { version, processGroups }),
+  )
+}
+
+export async function readPendingUpgrades(
+  input: LockCall<{ readonly target: string }>,
+  context: ActivityContext,
+): Promise<Attempt<readonly string[]>> {
+  return await attempt(input, context, (database) => locks.pendingUpgrades(database, input.lock, input.target))
+}
+
+export async function clearPendingUpgrades(input: LockCall, context: ActivityContext): Promise<Attempt<null>> {
+  return await command(input, context, (database) => locks.clearPendingUpgrades(database, input.lock))
+}
+
 export async function isVersionSupported(
   { version }: { readonly version: string },
   { parts }: ActivityContext,
@@ -98,6 +146,10 @@ async function command(
     await run(database)
     return null
   })
+}
+
+function unixSeconds({ parts }: ActivityContext): number {
+  return Math.floor((parts as DatabaseParts).now().getTime() / 1000)
 }
 
 function databasesIn(parts: unknown): DatabaseProvider {

@@ -1,4 +1,4 @@
-// What the simulated tools and processes say to each other: JSON lines over TCP.
+// The protocol between the simulated tools and processes: JSON lines over TCP.
 //
 // P1. A request `{id, op, params}` gets exactly one answer `{id, result}` or `{id, error: {code, message}}`, unless the
 //   connection ends first.
@@ -31,10 +31,9 @@ export interface ClientOperations {
   commit: { params: Commit; result: number }
   /** `cluster` of `status json`. */
   status: { params: Record<string, never>; result: Record<string, unknown> }
-  /** Addresses that can be killed. */
-  workers: { params: Record<string, never>; result: readonly string[] }
-  /** The result has the addresses without a process. */
-  kill: { params: { addresses: readonly string[] }; result: readonly string[] }
+  /** Addresses that can be killed, with a text that changes with each start of the process. */
+  workers: { params: Record<string, never>; result: Pairs }
+  kill: { params: { incarnations: readonly string[] }; result: true }
   configure: { params: ConfigureRequest; result: ConfigureResult }
   exclude: { params: ExcludeRequest; result: ExcludeRefusal | 'stored' }
   exclusionStates: { params: { exclusions: readonly string[] }; result: ExclusionStates }
@@ -71,8 +70,11 @@ export interface ClientOperations {
 
 /** Requests that every fdbserver answers. */
 export interface ServerOperations {
-  /** `key` is `description:id`. `leader` is an address; `moved` the newer connection string. */
-  locate: { params: { key: string }; result: { leader?: string; moved?: string } }
+  /**
+   * `key` is `protocol/description:id`; `process` the address of the fdbserver that asks. `leader` is an address; `moved`
+   * the newer connection string.
+   */
+  locate: { params: { key: string; process?: string }; result: { leader?: string; moved?: string } }
   /** Granted until the connection ends, to one candidate at a time. */
   vote: { params: { key: string; candidate: string }; result: { granted: boolean; state?: CoordinatedState } }
   /** From the leader to the coordinators that voted for it. */

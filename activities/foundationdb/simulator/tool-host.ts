@@ -22,9 +22,11 @@ export interface ToolProcess {
 
 export function toolHost({ env, stdin, stdout, stderr }: ToolProcess, version: string): Host {
   let lines: AsyncIterator<string> | undefined
+  const timeScale = Number(env['FDB_SIM_TIME_SCALE'] ?? '1') || 1
   return {
     version,
-    clock: scaledClock(Number(env['FDB_SIM_TIME_SCALE'] ?? '1') || 1),
+    clock: scaledClock(timeScale),
+    timeScale,
     environment: env,
     stdout: (text) => {
       stdout.write(text)

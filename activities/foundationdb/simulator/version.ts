@@ -17,7 +17,7 @@ export function protocolOf(version: string): string {
   return PROTOCOLS[minor] ?? `fdb00b0${minor.replace('.', '')}000000`
 }
 
-/** What `--version` prints after the line with the product's name. */
+/** The output of `--version`. */
 export function versionText(product: string, version: string): string {
   const minor = /^\d+\.\d+/.exec(version)?.[0] ?? version
   return `${product} ${minor} (v${version})\nsource version ${'0'.repeat(40)}\nprotocol ${protocolOf(version)}\n`

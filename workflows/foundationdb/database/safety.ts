@@ -2,6 +2,7 @@
 
 import type { DatabaseConfiguration } from '../cluster/schema/database.ts'
 import { redundancyOf } from '../model/process-counts.ts'
+import { DEFAULT_RECOVERY_WAITS } from '../recovery-waits.ts'
 
 interface Replication {
   readonly faultTolerance: number
@@ -37,8 +38,6 @@ export interface SafetyStatus {
 }
 
 const MOST_GENERATIONS = 10
-const EXCLUDE_AFTER_SECONDS = 120
-const INCLUDE_AFTER_SECONDS = 600
 const RECOVERED: ReadonlySet<string> = new Set(['fully_recovered', 'all_logs_recruited'])
 const INCOMPLETE: ReadonlySet<string> = new Set([
   ...['unreadable_configuration', 'full_replication_timeout', 'storage_servers_error', 'log_servers_error'],
@@ -71,18 +70,24 @@ export function faultToleranceProblem(status: SafetyStatus, configuration: Datab
   return lost === undefined ? undefined : `coordinator ${lost.address} is not reachable`
 }
 
-/** Why no process may be excluded. */
-export function exclusionProblem(status: SafetyStatus): string | undefined {
-  return availabilityProblem(status) ?? recoveryProblem(status, EXCLUDE_AFTER_SECONDS)
+/** Why no process may be excluded. @param after seconds since the last recovery. */
+export function exclusionProblem(
+  status: SafetyStatus,
+  after: number = DEFAULT_RECOVERY_WAITS.exclude,
+): string | undefined {
+  return availabilityProblem(status) ?? recoveryProblem(status, after)
 }
 
-/** Why no exclusion may be lifted. */
-export function inclusionProblem(status: SafetyStatus): string | undefined {
+/** Why no exclusion may be lifted. @param after seconds since the last recovery. */
+export function inclusionProblem(
+  status: SafetyStatus,
+  after: number = DEFAULT_RECOVERY_WAITS.include,
+): string | undefined {
   const { name } = status.recovery
   const isRecovered = name !== undefined && RECOVERED.has(name)
   return (
     availabilityProblem(status) ??
-    recoveryProblem(status, INCLUDE_AFTER_SECONDS) ??
+    recoveryProblem(status, after) ??
     (isRecovered ? undefined : `the recovery is in state ${name ?? 'unknown'}; expected fully_recovered`)
   )
 }

@@ -1,4 +1,4 @@
-// What the commands of fdbcli share.
+// Types and answers that all commands of fdbcli share.
 
 import type { Clock } from '../core/clock.ts'
 import type { ConnectionString } from '../core/connection-string.ts'
@@ -10,6 +10,8 @@ export interface Host {
   /** The version that the tool reports. */
   readonly version: string
   readonly clock: Clock
+  /** Real seconds of one second of the clock. */
+  readonly timeScale: number
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly stdout: (text: string) => void
   readonly stderr: (text: string) => void
@@ -28,6 +30,7 @@ export interface Host {
 
 export interface ClusterFile {
   readonly path: string
+  /** The content of the file. */
   readonly connection: ConnectionString
 }
 
@@ -37,11 +40,12 @@ export type Outcome = 'done' | 'failed' | 'quit'
 export interface Context {
   readonly host: Host
   readonly client: Client
-  readonly file: ClusterFile
+  /** Changes when fdbcli writes a newer connection string. */
+  file: ClusterFile
   /** True for commands from stdin. */
   readonly interactive: boolean
-  /** Addresses that `kill` may name; filled by `kill` without addresses. */
-  readonly killable: Set<string>
+  /** Addresses that `kill` may name, with the processes' incarnations; filled by `kill` without addresses. */
+  readonly killable: Map<string, string>
   /** Options that are on, with their arguments. */
   readonly options: Map<string, string | undefined>
   writeMode: boolean

@@ -6,7 +6,7 @@
 import { printableWord, toBytes } from '../core/byte-string.ts'
 import { sleep } from '../core/clock.ts'
 import { versionText } from '../version.ts'
-import { type CliArguments, readArguments } from './arguments.ts'
+import { type CliArguments, readArguments, type TlsOptions } from './arguments.ts'
 import { openClusterFile } from './cluster-file.ts'
 import { parseLine } from './command-words.ts'
 import type { Command, Context, Host, Outcome } from './context.ts'
@@ -16,7 +16,7 @@ import { keyCommands } from './key-commands.ts'
 import { managementCommands } from './management-commands.ts'
 import { otherCommands } from './other-commands.ts'
 import { processCommands } from './process-commands.ts'
-import { statusDocument } from './status.ts'
+import { statusDocument, updateClusterFile } from './status.ts'
 import { minimalText } from './status-text.ts'
 
 const COMMANDS: Readonly<Record<string, Command>> = {
@@ -28,11 +28,12 @@ const COMMANDS: Readonly<Record<string, Command>> = {
 
 const FIRST_WAIT_SECONDS = 3
 const LONG_DELAY_SECONDS = 5
+const SHORTEST_TIMEOUT_SECONDS = 3
 /** Commands that may take long without a warning. */
 const PATIENT = ['exclude', 'status']
 
 /** How the tool reaches a database, by its TLS options. */
-export type Connect = (tls: CliArguments['tls'], logGroup: string) => Gateway
+export type Connect = (tls: TlsOptions, logGroup: string) => Gateway
 
 /** Runs fdbcli. @returns the exit code; negative: ended by that signal. */
 export async function fdbcli(argv: readonly string[], host: Host, connect: Connect): Promise<number> {
@@ -71,10 +72,10 @@ async function runWith(given: CliArguments, host: Host, connect: Connect): Promi
   await reportTraceFile(given, host)
   const context: Context = {
     host,
-    client: new Client(host.clock, connect(given.tls, given.logGroup), file.connection),
+    client: new Client(host.clock, connect(tlsOptions(given, host), given.logGroup), file.connection),
     file,
     interactive: given.exec === undefined,
-    killable: new Set(),
+    killable: new Map(),
     options: new Map(),
     writeMode: false,
     transaction: undefined,
@@ -85,6 +86,22 @@ async function runWith(given: CliArguments, host: Host, connect: Connect): Promi
   return code
 }
 
+/** Options win over the environment. A missing certificate is reported; the run continues without it. */
+function tlsOptions({ tls }: CliArguments, { environment, readFile, stderr }: Host): TlsOptions {
+  const found = {
+    certificate: tls.certificate ?? environment['FDB_TLS_CERTIFICATE_FILE'],
+    key: tls.key ?? environment['FDB_TLS_KEY_FILE'],
+    ca: tls.ca ?? environment['FDB_TLS_CA_FILE'],
+    peers: tls.peers ?? environment['FDB_TLS_VERIFY_PEERS'],
+  }
+  try {
+    if (found.certificate !== undefined) readFile(found.certificate)
+  } catch {
+    stderr(`Error reading TLS Certificate [${found.certificate ?? ''}]: File could not be read\n`)
+  }
+  return found
+}
+
 async function reportTraceFile({ log, logDir }: CliArguments, host: Host): Promise<void> {
   if (!log || logDir === undefined || host.isDirectory(logDir)) return
   const name = `trace.127.0.0.1.1.${String(Math.floor(host.wallSeconds()))}.abcdef.0.1.xml`
@@ -92,10 +109,15 @@ async function reportTraceFile({ log, logDir }: CliArguments, host: Host): Promi
   await sleep(host.clock, 1)
 }
 
+/** Scaled as other waits, but at least 3 real seconds, because Node takes a moment on a busy machine. */
+function scaledTimeout({ timeScale }: Host, seconds: number): number {
+  return Math.max(seconds * timeScale, Math.min(seconds, SHORTEST_TIMEOUT_SECONDS)) / timeScale
+}
+
 async function limited(host: Host, run: Promise<number>, seconds: number): Promise<number> {
   if (seconds === 0) return await run
   return await new Promise<number>((resolve, reject) => {
-    const cancel = host.clock.after(seconds, () => {
+    const cancel = host.clock.after(scaledTimeout(host, seconds), () => {
       host.stderr('Specified timeout reached -- exiting...\n')
       resolve(1)
     })
@@ -103,8 +125,12 @@ async function limited(host: Host, run: Promise<number>, seconds: number): Promi
   })
 }
 
-async function firstWait({ client, host }: Context): Promise<void> {
+async function firstWait(context: Context): Promise<void> {
+  const { client, host } = context
   const version = client.request('readVersion', { lockAware: true }).catch(() => undefined)
+  void client.session().then(({ connection }) => {
+    updateClusterFile(context, connection)
+  })
   await Promise.race([version, sleep(host.clock, FIRST_WAIT_SECONDS)])
 }
 
@@ -156,7 +182,7 @@ async function runCommand(context: Context, words: readonly string[]): Promise<O
 /** After 5 s a warning on stderr, then the state of the database on stdout. */
 function warnAfterDelay(context: Context): () => void {
   let running = true
-  const cancel = context.host.clock.after(LONG_DELAY_SECONDS - 0.01, () => {
+  const cancel = context.host.clock.after(LONG_DELAY_SECONDS, () => {
     context.host.stderr('\nWARNING: Long delay (Ctrl-C to interrupt)\n')
     void statusDocument(context).then((document) => {
       if (running) context.host.stdout(`\n${minimalText(document)}\n\n`)

@@ -47,11 +47,12 @@ export class Client {
     params: ClientOperations[N]['params'],
   ): Promise<ClientOperations[N]['result']> {
     for (;;) {
+      if (this.closed) throw new ConnectionLost('the client is closed')
       const session = await this.session()
       try {
         return await session.request(operation, params)
       } catch (error) {
-        if (!(error instanceof ConnectionLost) || operation === 'kill' || this.closed) throw error
+        if (!(error instanceof ConnectionLost) || operation === 'kill') throw error
         this.current = undefined
         await sleep(this.clock, RETRY_SECONDS)
       }
@@ -67,7 +68,9 @@ export class Client {
   private async openSession(): Promise<Session> {
     for (;;) {
       const session = await this.gateway.open(this.connection)
-      if (session !== undefined) return session
+      if (this.closed) session?.close()
+      else if (session !== undefined) return session
+      if (this.closed) return await new Promise<never>(() => undefined)
       await sleep(this.clock, RETRY_SECONDS)
     }
   }

@@ -20,13 +20,17 @@ function readOptions({ options }: Context): ReadOptions {
 
 const isSpecial = (key: string) => key.startsWith(SYSTEM_END) && key.length > SYSTEM_END.length
 
-async function specialRows(context: Context): Promise<readonly (readonly [string, string])[]> {
+/** Keys of the database wait for it; keys of the client and of processes do not. Source: fdb-recordings 23/067..076. */
+async function specialRows(context: Context, key: string): Promise<readonly (readonly [string, string])[]> {
+  if (/^\xff\xff\/(?:management|configuration)\//.test(key)) {
+    await context.client.request('readVersion', { lockAware: true })
+  }
   return await context.client.request('special', { clusterFile: context.file.path })
 }
 
 async function readKey(context: Context, key: string): Promise<string | undefined> {
   if (key === '\xff\xff/status/json') return toBytes(formatDocument(await statusDocument(context)))
-  if (isSpecial(key)) return (await specialRows(context)).find(([known]) => known === key)?.[1]
+  if (isSpecial(key)) return (await specialRows(context, key)).find(([known]) => known === key)?.[1]
   const transaction = context.transaction ?? new Transaction(context.client)
   return await transaction.get(key, readOptions(context))
 }
@@ -57,7 +61,7 @@ function rangeCommand(name: string, line: (key: string, value: string) => string
     }
     const end = given ?? prefixEnd(begin)
     const rows = isSpecial(begin)
-      ? (await specialRows(context)).filter(([key]) => key >= begin && key < end).slice(0, limit)
+      ? (await specialRows(context, begin)).filter(([key]) => key >= begin && key < end).slice(0, limit)
       : await (context.transaction ?? new Transaction(context.client)).range(begin, end, limit, readOptions(context))
     const lines = rows.map(([key, value]) => `${line(printable(key), printable(value))}\n`).join('')
     context.host.stdout(`\nRange limited to ${String(limit)} keys\n${lines}\n`)

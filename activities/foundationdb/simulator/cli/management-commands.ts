@@ -1,10 +1,11 @@
 // Commands that change the database's settings. Source: fdb-recordings 03, 07, 09, 10, 19.
 
-import { isCoordinatorAddress } from '../core/connection-string.ts'
+import { isCoordinatorAddress, parseConnectionString } from '../core/connection-string.ts'
 import { readConfigurationWords } from '../core/configuration.ts'
 import type { ConfigureResult } from '../core/management.ts'
 import { type Command, type Context, failure, type Outcome, usage } from './context.ts'
 import { readConfigurationFile } from './configuration-file.ts'
+import { updateClusterFile } from './status.ts'
 
 const CONFIGURE_USAGE =
   'configure [new|tss]<single|double|triple|three_data_hall|three_datacenter|ssd|memory|memory-radixtree-beta|proxies=<PROXIES>|commit_proxies=<COMMIT_PROXIES>|grv_proxies=<GRV_PROXIES>|logs=<LOGS>|resolvers=<RESOLVERS>>*|count=<TSS_COUNT>|perpetual_storage_wiggle=<WIGGLE_SPEED>|perpetual_storage_wiggle_locality=<<LOCALITY_KEY>:<LOCALITY_VALUE>|0>|storage_migration_type={disabled|gradual|aggressive}|tenant_mode={disabled|optional_experimental|required_experimental}|blob_granules_enabled={0|1}|exclude=<ADDRESS...>'
@@ -100,7 +101,7 @@ const fileconfigure: Command = async (context, words) => {
 }
 
 const coordinators: Command = async (context, words) => {
-  if (words.length === 1) return await listCoordinators(context)
+  if (words.length === 1) return listCoordinators(context)
   const description = words.find((word) => word.startsWith('description='))?.slice('description='.length)
   const addresses = words.slice(1).filter((word) => !word.startsWith('description='))
   if (description !== undefined && !/^\w+$/.test(description)) {
@@ -120,22 +121,12 @@ const coordinators: Command = async (context, words) => {
   return await changeCoordinators(context, chosen === 'good' ? [] : chosen, description)
 }
 
-async function listCoordinators(context: Context): Promise<Outcome> {
-  const { description, coordinators: list } = await currentConnection(context)
-  context.host.stdout(
+function listCoordinators({ file, host }: Context): Outcome {
+  const { description, coordinators: list } = file.connection
+  host.stdout(
     `Cluster description: ${description}\nCluster coordinators (${String(list.length)}): ${list.join(',')}\nType \`help coordinators' to learn how to change this information.\n`,
   )
   return 'done'
-}
-
-/** Without a cluster controller the content of the cluster file counts. */
-async function currentConnection(context: Context) {
-  const reachable = await Promise.all(
-    context.file.connection.coordinators.map((address) => context.client.isReachable(address)),
-  )
-  if (!reachable.includes(true)) return context.file.connection
-  const session = await Promise.race([context.client.session(), Promise.resolve(undefined)])
-  return session?.connection ?? context.file.connection
 }
 
 async function changeCoordinators(
@@ -150,6 +141,9 @@ async function changeCoordinators(
     ...(description !== undefined && { description }),
   })
   if (result === 'unreachable') return failure(context, 'One of the specified coordinators is unreachable')
+  const special = await client.request('special', { clusterFile: context.file.path })
+  const current = parseConnectionString(special.find(([key]) => key === '\xff\xff/connection_string')?.[1] ?? '')
+  if (current !== undefined) updateClusterFile(context, current)
   host.stdout(
     result === 'same' ? 'No change (existing configuration satisfies request)\n' : 'Coordination state changed\n',
   )

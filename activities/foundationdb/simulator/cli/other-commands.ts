@@ -45,12 +45,12 @@ const waitForDatabase: Command = async (context): Promise<Outcome> => {
 
 const profile: Command = async (context, words) => {
   const [, form, action] = words
-  await context.client.request('readVersion', { lockAware: true })
   if (form === 'list') {
-    for (const address of await context.client.request('workers', {})) context.host.stdout(`${address}\n`)
+    for (const [address] of await context.client.request('workers', {})) context.host.stdout(`${address}\n`)
     return 'done'
   }
   if (form === 'client' && action === 'get') {
+    await context.client.request('readVersion', { lockAware: true })
     context.host.stdout('Client profiling rate is set to default and size limit is set to default.\n')
     return 'done'
   }
@@ -143,6 +143,9 @@ export const otherCommands: Readonly<Record<string, Command>> = {
   triggerddteaminfolog: constant('Triggered team info logging in data distribution.\n'),
   tssq: usageOnly('tssq start|stop <StorageUID>'),
   versionepoch: constant('Version epoch is unset\n'),
-  waitconnected: waitForDatabase,
+  waitconnected: async ({ client }): Promise<Outcome> => {
+    await client.session()
+    return 'done'
+  },
   waitopen: waitForDatabase,
 }

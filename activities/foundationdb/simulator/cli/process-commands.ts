@@ -19,34 +19,34 @@ const kill: Command = async (context, words) => {
   const { client, host, killable } = context
   const given = words.slice(1)
   if (given.length === 0) {
-    for (const address of await client.request('workers', {})) killable.add(address)
+    for (const [address, incarnation] of await client.request('workers', {})) killable.set(address, incarnation)
   }
   if (given.length === 0 || given[0] === 'list') {
-    host.stdout(addressList('killed', [...killable]))
+    host.stdout(addressList('killed', [...killable.keys()]))
     return 'done'
   }
   const all = given[0] === 'all'
   if (all && killable.size === 0) {
     return failure(context, 'no processes to kill. You must run the `kill’ command before running `kill all’.')
   }
-  const addresses = all ? [...killable] : given
+  const addresses = all ? [...killable.keys()] : given
   const unknown = addresses.find((address) => !killable.has(address))
   if (unknown !== undefined) return failure(context, `process \`${unknown}' not recognized.`)
   return await killProcesses(context, addresses)
 }
 
-async function killProcesses(context: Context, addresses: readonly string[]): Promise<Outcome> {
-  const { client, host } = context
-  const live = await client.request('workers', {})
-  const gone = addresses.filter((address) => !live.includes(address))
-  if (gone.length > 0) {
-    return failure(
-      context,
-      `failed to send requests to kill processes \`${addresses.join(',')}', please run the \`kill’ command again to fetch latest addresses.`,
+async function killProcesses({ client, host, killable }: Context, addresses: readonly string[]): Promise<Outcome> {
+  const live = new Map(await client.request('workers', {}))
+  const isGone = (address: string) => live.get(address) !== killable.get(address)
+  if (addresses.some(isGone)) {
+    host.stderr(
+      `ERROR: failed to send requests to kill processes \`${addresses.join(',')}', please run the \`kill’ command again to fetch latest addresses.\n`,
     )
+    return 'failed'
   }
+  const incarnations = addresses.map((address) => killable.get(address) ?? '')
   host.clock.after(KILL_AFTER_SECONDS, () => {
-    client.request('kill', { addresses }).catch(() => {
+    client.request('kill', { incarnations }).catch(() => {
       // The process that answers may be one of the killed ones.
     })
   })
@@ -57,7 +57,12 @@ async function killProcesses(context: Context, addresses: readonly string[]): Pr
 const suspend: Command = async (context, words) => {
   if (words.length > 1) return failure(context, `process \`${words[2] ?? ''}' not recognized.`)
   const addresses = await context.client.request('workers', {})
-  context.host.stdout(addressList('suspended', addresses))
+  context.host.stdout(
+    addressList(
+      'suspended',
+      addresses.map(([address]) => address),
+    ),
+  )
   return 'done'
 }
 

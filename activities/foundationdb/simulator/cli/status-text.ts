@@ -5,7 +5,7 @@ import type { Json, StatusDocument } from './status.ts'
 
 const object = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {})
 const list = (value: unknown): Json[] => (Array.isArray(value) ? (value as Json[]) : [])
-const text = (value: unknown): string => (value === undefined ? 'unknown' : String(value as string | number))
+const text = (value: unknown): string => (value === undefined ? 'unknown' : `${value as string | number}`)
 
 /** Breaks lines at 80 columns, at blanks. */
 function wrap(paragraph: string): string {
@@ -188,17 +188,14 @@ const HEALTH: Readonly<Record<string, string>> = {
 const megabytes = (bytes: unknown) =>
   bytes === undefined ? 'unknown' : `${String(Math.floor(Number(bytes) / 1e6))} MB`
 
+const unknownMoves = (state: Json) => (state['name'] === 'initializing' ? 'unknown (initializing)' : 'unknown')
+
 function dataSection(cluster: Json): string {
   const data = object(cluster['data'])
   const state = object(data['state'])
   const health = HEALTH[String(state['name'])] ?? text(state['description'])
   const bytes = object(data['moving_data'])['in_flight_bytes']
-  const moving =
-    bytes === undefined
-      ? state['name'] === 'initializing'
-        ? 'unknown (initializing)'
-        : 'unknown'
-      : `${(Number(bytes) / 1e9).toFixed(3)} GB`
+  const moving = bytes === undefined ? unknownMoves(state) : `${(Number(bytes) / 1e9).toFixed(3)} GB`
   const isHealing = state['healthy'] === false
   return [
     'Data:',

@@ -1,9 +1,14 @@
 // The document of `status json`: the client's part, and the cluster controller's. Source: fdb-recordings 01, 03, 06, 09, 13, 25.
 
 import { sleep } from '../core/clock.ts'
-import { formatConnectionString } from '../core/connection-string.ts'
+import {
+  clusterFileText,
+  type ConnectionString,
+  formatConnectionString,
+  parseConnectionString,
+} from '../core/connection-string.ts'
 import type { Context } from './context.ts'
-import { ConnectionLost, type Session } from './gateway.ts'
+import { ConnectionLost } from './gateway.ts'
 
 export type Json = Record<string, unknown>
 
@@ -18,10 +23,13 @@ const WAIT_SECONDS = 2
 const message = (name: string, description: string): Json => ({ description, name })
 
 export async function statusDocument(context: Context): Promise<StatusDocument> {
-  const { client, file, host } = context
+  const { client, host } = context
   const session = await Promise.race([client.session(), sleep(host.clock, 0).then(() => undefined)])
-  const connection = writeClusterFile(context, session) ?? session?.connection ?? file.connection
-  const asked = connection === file.connection ? file.connection.coordinators : connection.coordinators
+  if (session !== undefined) updateClusterFile(context, session.connection)
+  const { connection } = context.file
+  // A client whose file cannot be written uses the newer string all the same. Source: fdb-recordings 25/005.
+  const asked = (session?.connection.id === connection.id ? connection : (session?.connection ?? connection))
+    .coordinators
   const reachable = await Promise.all(asked.map(async (address) => await client.isReachable(address)))
   const coordinators = {
     coordinators: asked.map((address, index) =>
@@ -35,7 +43,7 @@ export async function statusDocument(context: Context): Promise<StatusDocument> 
   const answer = coordinators.quorum_reachable
     ? await clusterPart(context)
     : { message: message('quorum_not_reachable', 'Unable to reach a quorum of coordinators.') }
-  return joinParts(context, coordinators, connection === file.connection || session === undefined, answer)
+  return joinParts(context, coordinators, answer)
 }
 
 type ClusterPart = { readonly cluster: Json } | { readonly message: Json }
@@ -56,37 +64,35 @@ async function clusterPart(context: Context): Promise<ClusterPart> {
   }
 }
 
-/** Writes a newer connection string to the cluster file. @returns the client's string if it cannot be written. */
-function writeClusterFile({ file, host }: Context, session: Session | undefined) {
-  if (session === undefined || formatConnectionString(session.connection) === formatConnectionString(file.connection)) {
-    return file.connection
-  }
+/** Writes a newer connection string to the cluster file. Keeps the old one if the file cannot be written. */
+export function updateClusterFile(context: Context, connection: ConnectionString): void {
+  const { file, host } = context
+  if (formatConnectionString(connection) === formatConnectionString(file.connection)) return
+  // A file with fewer coordinators of the same database stays. Source: fdb-recordings 09/030.
+  if (connection.id === file.connection.id) return
   try {
-    host.writeFile(file.path, CLUSTER_FILE_HEADER + formatConnectionString(session.connection) + '\n')
-    return session.connection
+    host.writeFile(file.path, clusterFileText(connection))
+    context.file = { path: file.path, connection }
   } catch {
-    return undefined
+    // Status reports the file as out of date.
   }
 }
 
-const CLUSTER_FILE_HEADER = '# DO NOT EDIT!\n# This file is auto-generated, it is not to be edited by hand\n'
-
-function joinParts(
-  { file, host }: Context,
-  coordinators: Json,
-  upToDate: boolean,
-  answer: ClusterPart,
-): StatusDocument {
+function joinParts({ file, host }: Context, coordinators: Json, answer: ClusterPart): StatusDocument {
   const cluster = 'cluster' in answer ? answer.cluster : { layers: { _valid: false } }
-  const stale = upToDate || !('cluster' in answer) ? [] : [staleFile(file.connection, cluster['connection_string'])]
+  const current = parseConnectionString(String(cluster['connection_string']))
+  const isStale = current !== undefined && current.id !== file.connection.id
+  const stale = isStale ? [staleFile(file.connection, cluster['connection_string'])] : []
   const messages = [...('message' in answer ? [answer.message] : []), ...stale]
   const state = (cluster['data'] as Json | undefined)?.['state'] as Json | undefined
+  const problems = (cluster['messages'] ?? []) as Json[]
+  const isIncomplete = problems.some(({ name }) => name === 'status_incomplete')
   const available = cluster['database_available'] === true
   return {
     client: {
-      cluster_file: { path: file.path, up_to_date: stale.length === 0 },
+      cluster_file: { path: file.path, up_to_date: !isStale },
       coordinators,
-      database_status: { available, healthy: available && state?.['healthy'] !== false },
+      database_status: { available, healthy: available && !isIncomplete && state?.['healthy'] !== false },
       messages,
       timestamp: Math.floor(host.wallSeconds()),
     },

@@ -17,6 +17,7 @@ import { processClass } from './process-class.ts'
 import { compareNames } from './recruitment.ts'
 import { recoverIfBetter } from './recovery.ts'
 import { clusterDocument, isReadable, type ConnectedClient } from './status-document.ts'
+import { UNREACHABLE_SECONDS } from './status-process.ts'
 import { classSource, specialRows } from './system-keys.ts'
 import type { ClientOperations } from '../protocol.ts'
 
@@ -30,10 +31,14 @@ export type ClientHandlers = {
 const UNREADABLE_SECONDS = 6
 const LOST_PROCESS_SECONDS = 2
 const LOST_COORDINATOR_SECONDS = 1.5
+/** How long after a change of its class a process may get or lose roles. */
+const CLASS_SECONDS = 1
 
 export interface ClientEnvironment {
   /** Clients of the last minutes. */
   readonly clients: () => readonly ConnectedClient[]
+  /** Addresses of processes that cannot join because of their version. */
+  readonly incompatible: () => readonly string[]
   /** Unix time in seconds. */
   readonly wallSeconds: () => number
 }
@@ -46,7 +51,11 @@ export function clientHandlers(database: Database, environment: ClientEnvironmen
     ...tenantHandlers(database),
     status: async () => {
       await sleep(database.state.clock, statusSeconds(database))
-      return clusterDocument(database, environment.clients(), environment.wallSeconds())
+      return clusterDocument(database, {
+        clients: environment.clients(),
+        incompatible: environment.incompatible(),
+        wallSeconds: environment.wallSeconds(),
+      })
     },
   }
 }
@@ -55,7 +64,12 @@ function statusSeconds(database: Database): number {
   const { state } = database
   if (!state.available) return UNREADABLE_SECONDS
   if (!isReadable(database)) return UNREADABLE_SECONDS - 1
-  const lost = [...state.processes.values()].some((process) => !process.alive && process.storage !== undefined)
+  const lost = [...state.processes.values()].some(
+    (process) =>
+      !process.alive &&
+      ((process.storage !== undefined && !state.isExcluded(process)) ||
+        state.now() - process.lostAt < UNREACHABLE_SECONDS),
+  )
   if (state.coordinatorsReachable().includes(false)) return LOST_COORDINATOR_SECONDS
   return lost ? LOST_PROCESS_SECONDS : 0
 }
@@ -67,7 +81,7 @@ function keyHandlers({ state, transactions }: Database) {
     special: ({ clusterFile }) => specialRows(state, clusterFile),
     commit: async (params) => await transactions.commit(params),
     locations: async ({ begin, end }) => {
-      await state.until(() => state.available)
+      await state.until(() => state.available && state.shards.shards.length > 0)
       return state.shards.overlapping(begin, end).map((shard) => ({
         begin: shard.begin,
         end: state.shards.endOf(shard),
@@ -88,7 +102,10 @@ function processHandlers(database: Database) {
       await state.until(() => state.hasQuorum())
       return database.killable()
     },
-    kill: ({ addresses }) => database.kill(addresses),
+    kill: ({ incarnations }): true => {
+      database.kill(incarnations)
+      return true
+    },
     exclude: async (params) => (await exclude(state, distributor, params)) ?? 'stored',
     exclusionStates: ({ exclusions }) => exclusionStates(state, exclusions),
     exclusions: async () => await listExclusions(state),
@@ -108,7 +125,9 @@ function processHandlers(database: Database) {
       if (database.named(address) === undefined) return 'unknown_address'
       if (chosen === undefined) state.classes.delete(address)
       else state.classes.set(address, chosen)
-      recoverIfBetter(state)
+      state.clock.after(CLASS_SECONDS, () => {
+        recoverIfBetter(state)
+      })
       state.changed()
       return 'set'
     },

@@ -93,11 +93,14 @@ function modeKeys(word: string): Readonly<Record<string, string>> | undefined {
   }
 }
 
+/** The locality that replicas spread over; default: zones. */
+const SPREAD_BY: Partial<Record<RedundancyMode, string>> = { three_data_hall: 'data_hall', three_datacenter: 'dcid' }
+
 /** The binary form of a policy in the recordings: a protocol version, then the name with its attribute and count. */
 function replicationPolicy(mode: RedundancyMode): string {
   const header = '\x01\0\x01b\xb0\0\xdb\x0f'
   const text = (value: string) => `${String.fromCharCode(value.length)}\0\0\0${value}`
-  const attribute = mode === 'three_data_hall' ? 'data_hall' : mode === 'three_datacenter' ? 'dcid' : 'zoneid'
+  const attribute = SPREAD_BY[mode] ?? 'zoneid'
   const { replicas } = REDUNDANCY_MODES[mode]
   if (replicas === 1) return `${header}${text('One')}`
   return `${header}${text('Across')}${text(attribute)}${String.fromCharCode(replicas)}\0\0\0${text('One')}`
@@ -179,6 +182,17 @@ export function mainDatacenter({ datacenters }: Region): Datacenter | undefined 
   return datacenters.find(({ satellite }) => satellite !== 1)
 }
 
+const priorityOf = (region: Region): number => mainDatacenter(region)?.priority ?? -1
+
+/** IDs of the main data centers that may lead, the one with the highest priority first. Empty: no regions. */
+export function leadingDatacenters(keys: ConfigurationKeys): string[] {
+  return regionsOf(keys)
+    .flatMap((region) => mainDatacenter(region) ?? [])
+    .filter(({ priority }) => priority >= 0)
+    .sort((a, b) => b.priority - a.priority)
+    .map(({ id }) => id)
+}
+
 export const count = (keys: ConfigurationKeys, key: string, automatic: number): number => {
   const value = Number(keys.get(key) ?? '-1')
   return value < 0 ? automatic : value
@@ -235,7 +249,7 @@ export function configurationDocument(keys: ConfigurationKeys): Record<string, u
     perpetual_storage_wiggle_locality: keys.get('perpetual_storage_wiggle_locality') ?? '0',
     ...(proxies.length > 0 && { proxies: proxies.reduce((sum, key) => sum + Math.max(1, number(key, 1)), 0) }),
     redundancy_mode: redundancyMode(keys),
-    ...(regions.length > 0 && { regions }),
+    ...(regions.length > 0 && { regions: [...regions].sort((a, b) => priorityOf(b) - priorityOf(a)) }),
     storage_engine: engineName(keys),
     storage_migration_type: nameOfValue(MIGRATION_TYPES, keys.get('storage_migration_type')),
     tenant_mode: nameOfValue(TENANT_MODES, keys.get('tenant_mode')),

@@ -29,11 +29,13 @@ export class Database {
     const known = state.processes.get(description.id)
     const process: SimulatedProcess = {
       description,
+      incarnation: state.randomText(16),
       alive: true,
       startedAt: state.now(),
       lostAt: state.now(),
       store: new Map(stored),
       storage: known?.storage,
+      storageEndedAt: known?.storageEndedAt ?? -Infinity,
     }
     state.processes.set(description.id, process)
     if (state.shards.has(description.id)) process.storage ??= { id: state.randomText(16), since: state.now() }
@@ -62,18 +64,19 @@ export class Database {
     recoverFromLoss(this.state, id)
   }
 
-  /** Lets the processes at these addresses exit. @returns addresses without a live process. */
-  kill(addresses: readonly string[]): string[] {
-    const live = this.state.aliveProcesses()
-    const found = (address: string) => live.filter((process) => processNames(process).includes(address))
-    for (const process of new Set(addresses.flatMap(found))) this.state.effects.exit(process.description.id)
-    return addresses.filter((address) => found(address).length === 0)
+  /** Lets the processes of these incarnations exit, if they still run. */
+  kill(incarnations: readonly string[]): void {
+    for (const { description, incarnation } of this.state.aliveProcesses()) {
+      if (incarnations.includes(incarnation)) this.state.effects.exit(description.id)
+    }
   }
 
-  /** What `kill` lists: each address of each live process, without `:tls`. */
-  killable(): string[] {
-    const names = this.state.aliveProcesses().flatMap(processNames)
-    return names.sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
+  /** Each address of each live process, without `:tls`, with the incarnation of the process. */
+  killable(): [address: string, incarnation: string][] {
+    const pairs = this.state
+      .aliveProcesses()
+      .flatMap((process) => processNames(process).map((name): [string, string] => [name, process.incarnation]))
+    return pairs.sort(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }))
   }
 
   /** The process with this name. */

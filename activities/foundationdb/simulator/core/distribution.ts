@@ -1,7 +1,7 @@
 // The data distributor: gives processes the role `storage`, and moves shards away from excluded and lost processes.
 // Source: fdb-recordings 08 (exclude), 28, 29, 30 (loss), 07 (maintenance).
 
-import { REDUNDANCY_MODES } from './configuration.ts'
+import { count, leadingDatacenters, mainDatacenter, REDUNDANCY_MODES, regionsOf } from './configuration.ts'
 import { isNamedBy, type SimulatedProcess, zoneOf } from './process.ts'
 import { isSpread, storageServers } from './recruitment.ts'
 import { compareNames } from './recruitment.ts'
@@ -9,10 +9,14 @@ import type { Shard } from './shards.ts'
 import type { State } from './state.ts'
 
 const TICK_SECONDS = 0.25
+/** How old the figures about data in status may be. Source: SURPRISES 23. */
+const PUBLISH_SECONDS = 5
+/** How long after its exclusion ended a process gets the role again. Source: fdb-recordings 08/031, 08/094. */
+const ROLE_SECONDS = 4.5
 /** How long the distributor waits before it copies the data of a lost process. Source: SURPRISES 22a. */
 export const FAILURE_SECONDS = 65
 /** Source: fdb-recordings 08/039 (29 MB in 12 s), 29/006 (41 MB in 30 s). */
-const BYTES_PER_SECOND = 2_000_000
+const BYTES_PER_SECOND = 2_400_000
 const MOVE_SECONDS = 0.3
 /** A shard with more bytes is divided. Source: fdb-recordings 08/033 (two shards with 50 MB). */
 const SPLIT_BYTES = 30_000_000
@@ -22,10 +26,16 @@ interface Move {
   readonly team: readonly string[]
   readonly bytes: number
   readonly due: number
+  /** The shard is a part of a divided one, which moves to another team. */
+  readonly divided: boolean
 }
 
 export class Distributor {
   private move: Move | undefined
+  private published: { replicas: number; at: number } | undefined
+  private readonly eligibleSince = new Map<string, number>()
+  /** Processes that lost the role because of an exclusion. */
+  private readonly removed = new Set<string>()
   private readonly state: State
 
   constructor(state: State) {
@@ -49,33 +59,68 @@ export class Distributor {
     const { state } = this
     if (state.maintenance !== undefined && state.maintenance.until <= state.now()) state.maintenance = undefined
     this.assignRoles()
+    if (this.move !== undefined && this.isNeedless(this.move)) this.move = undefined
     if (this.move !== undefined && this.move.due <= state.now()) this.finish(this.move)
     if (this.move === undefined && state.distribution) this.plan()
     this.dropRoles()
+    if (this.published === undefined || state.now() - this.published.at >= PUBLISH_SECONDS) {
+      this.published = { replicas: this.fewestReplicas(), at: state.now() }
+    }
     state.changed()
   }
 
   /** Creates the first shard when the database is new, and gives eligible processes the role `storage`. */
   assignRoles(): void {
     const { state } = this
-    for (const process of storageServers(state.candidates(), state.mode())) {
-      process.storage ??= { id: state.randomText(16), since: state.now() }
+    const isNew = state.shards.shards.length === 0
+    const servers = this.storageServers()
+    for (const id of this.eligibleSince.keys()) {
+      if (!servers.some(({ description }) => description.id === id)) this.eligibleSince.delete(id)
     }
-    if (state.shards.shards.length > 0) return
+    for (const process of servers) {
+      const { id } = process.description
+      const since = this.eligibleSince.get(id) ?? state.now()
+      this.eligibleSince.set(id, since)
+      if (!this.removed.has(id) || state.now() - since >= ROLE_SECONDS)
+        process.storage ??= { id: state.randomText(16), since: state.now() }
+    }
+    if (!isNew) return
     const team = this.chooseTeam([])
     if (team !== undefined) state.shards.shards = [{ begin: '', team: [...team], stale: new Set() }]
   }
 
   private dropRoles(): void {
     const { state } = this
+    const servers = this.storageServers()
     for (const process of state.processes.values()) {
       const { id } = process.description
       const used = state.shards.has(id) || this.move?.team.includes(id) === true
-      if (process.storage !== undefined && !used && state.isExcluded(process)) {
+      if (process.storage !== undefined && !used && process.alive && !servers.includes(process)) {
         process.storage = undefined
+        process.storageEndedAt = state.now()
         process.store.clear()
+        this.removed.add(id)
       }
     }
+  }
+
+  /** With regions only processes of usable ones. */
+  private storageServers(): SimulatedProcess[] {
+    const { state } = this
+    const keys = state.configuration ?? new Map<string, string>()
+    const leading = leadingDatacenters(keys)
+    const usable = regionsOf(keys).map((region) => mainDatacenter(region)?.id)
+    const inside = count(keys, 'usable_regions', 1) > 1 ? usable : leading.slice(0, 1)
+    const candidates = state
+      .candidates()
+      .filter(({ process }) => inside.length === 0 || inside.includes(process.description.locality['dcid']))
+    return storageServers(candidates, state.mode())
+  }
+
+  /** Without regions every process is. */
+  private isInLeadingRegion({ description }: SimulatedProcess): boolean {
+    const [leading] = leadingDatacenters(this.state.configuration ?? new Map())
+    return leading === undefined || description.locality['dcid'] === leading
   }
 
   /** Alive, or away so shortly that nothing is copied yet. */
@@ -88,6 +133,17 @@ export class Distributor {
     return process.alive || maintained || state.now() - process.lostAt < FAILURE_SECONDS
   }
 
+  /** The healthy replicas of the shard with the fewest, as of some seconds ago. */
+  publishedReplicas(): number {
+    return this.published?.replicas ?? this.fewestReplicas()
+  }
+
+  /** A move ends if its reason went away, for example when a process is included again. */
+  private isNeedless({ shard, divided }: Move): boolean {
+    const { replicas } = REDUNDANCY_MODES[this.state.mode()]
+    return !divided && shard.team.length === replicas && shard.team.every((id) => this.isHealthy(id))
+  }
+
   /** The healthy replicas of the shard with the fewest. */
   fewestReplicas(): number {
     return Math.min(...this.state.shards.shards.map(({ team }) => team.filter((id) => this.isHealthy(id)).length))
@@ -96,10 +152,10 @@ export class Distributor {
   private plan(): void {
     const { state } = this
     for (const shard of state.shards.shards) {
-      const kept = shard.team.filter((id) => this.isHealthy(id))
+      const members = shard.team.filter((id) => this.isHealthy(id))
       const needed = REDUNDANCY_MODES[state.mode()].replicas
-      if (kept.length === needed && shard.team.length === needed) continue
-      const team = this.chooseTeam(kept.slice(0, needed))
+      if (members.length === needed && shard.team.length === needed) continue
+      const team = this.chooseTeam(members.slice(0, needed))
       const source = this.source(shard)
       if (team === undefined || source === undefined || sameMembers(team, shard.team)) continue
       const copies = team.filter((id) => !shard.team.includes(id)).length
@@ -109,8 +165,8 @@ export class Distributor {
     this.divide()
   }
 
-  private start(shard: Shard, team: readonly string[], bytes: number): void {
-    this.move = { shard, team, bytes, due: this.state.now() + MOVE_SECONDS + bytes / BYTES_PER_SECOND }
+  private start(shard: Shard, team: readonly string[], bytes: number, divided = false): void {
+    this.move = { shard, team, bytes, divided, due: this.state.now() + MOVE_SECONDS + bytes / BYTES_PER_SECOND }
   }
 
   /** A live process that holds the shard completely. */
@@ -119,17 +175,22 @@ export class Distributor {
     return id === undefined ? undefined : this.state.processes.get(id)
   }
 
-  /** Adds storage servers to `kept` until the redundancy is reached. Undefined if they do not suffice. */
-  chooseTeam(kept: readonly string[]): readonly string[] | undefined {
+  /** Adds storage servers to `members` until the redundancy is reached. Undefined if they do not suffice. */
+  chooseTeam(members: readonly string[]): readonly string[] | undefined {
     const { state } = this
     const mode = state.mode()
     const { replicas } = REDUNDANCY_MODES[mode]
     const load = (process: SimulatedProcess) =>
       state.shards.shards.filter(({ team }) => team.includes(process.description.id)).length
     const candidates = [...state.aliveProcesses()]
-      .filter((process) => process.storage !== undefined && !state.isExcluded(process))
-      .sort((a, b) => load(a) - load(b) || compareNames(b, a))
-    const team = kept.flatMap((id) => state.processes.get(id) ?? [])
+      .filter(
+        (process) => process.storage !== undefined && !state.isExcluded(process) && this.isInLeadingRegion(process),
+      )
+      .sort(compareNames)
+    // The first process is often the only coordinator. The recorded databases put their first keys elsewhere.
+    candidates.push(...candidates.splice(0, 1))
+    candidates.sort((a, b) => load(a) - load(b))
+    const team = members.flatMap((id) => state.processes.get(id) ?? [])
     for (const process of candidates) {
       if (team.length >= replicas) break
       const taken = team.some((member) => member === process || zoneOf(member) === zoneOf(process))
@@ -180,7 +241,7 @@ export class Distributor {
       const upper = state.shards.split(shard, middle)
       const team = this.chooseTeam([])
       if (team !== undefined && !sameMembers(team, shard.team))
-        this.start(upper, team, state.shards.bytes(upper, source))
+        this.start(upper, team, state.shards.bytes(upper, source), true)
       return
     }
   }
@@ -194,8 +255,8 @@ export class Distributor {
     }
     for (const shard of state.shards.shards) {
       if (!shard.team.some(isFailed)) continue
-      const kept = shard.team.filter((id) => !isFailed(id))
-      const team = kept.length > 0 ? kept : this.chooseTeam([])
+      const members = shard.team.filter((id) => !isFailed(id))
+      const team = members.length > 0 ? members : this.chooseTeam([])
       if (team === undefined) continue
       for (const id of shard.team.filter(isFailed)) this.drop(shard, id)
       shard.team = [...team]

@@ -2,12 +2,14 @@
 // Each function returns what fdbcli needs for its answer, and waits like FoundationDB does.
 // Source: fdb-recordings 03, 07 to 10, 13, 19, 26; SURPRISES 2, 5, 6.
 
+import { sleep } from './clock.ts'
 import { ipOf } from './connection-string.ts'
 import type { Distributor } from './distribution.ts'
 import {
   count,
   isComplete,
   isValidConfiguration,
+  leadingDatacenters,
   mainDatacenter,
   REDUNDANCY_MODES,
   regionsOf,
@@ -15,7 +17,14 @@ import {
 } from './configuration.ts'
 import { isNamedBy, nameOf, type SimulatedProcess, zoneOf } from './process.ts'
 import { compareNames } from './recruitment.ts'
-import { OUTAGE, recover, recoverFromExclusion, recoverIfBetter, retryRecovery } from './recovery.ts'
+import {
+  OUTAGE,
+  recover,
+  recoverFromExclusion,
+  recoverIfBetter,
+  restartDistributor,
+  retryRecovery,
+} from './recovery.ts'
 import { isInProgress, namedCoordinators, namedProcesses } from './system-keys.ts'
 import type { State } from './state.ts'
 
@@ -54,12 +63,22 @@ export async function configure(state: State, request: ConfigureRequest): Promis
   const differs = [...after].some(([key, value]) => before.get(key) !== value)
   if (!differs) return 'changed'
   state.configuration = after
+  followUsableRegions(state)
   if (state.available) {
     state.roles.delete('data_distributor')
     recover(state, OUTAGE.change)
   } else retryRecovery(state)
   await state.until(() => state.available)
   return 'changed'
+}
+
+/** How long copying the data into a second region takes. Source: fdb-recordings 19/016 to 19/021. */
+const POPULATE_SECONDS = 43
+
+function followUsableRegions(state: State): void {
+  const usable = count(state.configuration ?? new Map(), 'usable_regions', 1)
+  if (usable < 2) state.remoteReadyAt = undefined
+  else state.remoteReadyAt ??= state.now() + POPULATE_SECONDS
 }
 
 async function createDatabase(state: State, keys: ConfigurationKeys): Promise<ConfigureResult> {
@@ -78,26 +97,32 @@ async function createDatabase(state: State, keys: ConfigurationKeys): Promise<Co
   return 'created'
 }
 
+/** How long a process counts as a storage server after it lost the role. Source: fdb-recordings 19/006. */
+const SERVER_LIST_SECONDS = 10
+
 function refusalOf(state: State, before: ConfigurationKeys, after: ConfigurationKeys): ConfigureResult | undefined {
-  const regions = regionsOf(after)
-  const regionsChange = JSON.stringify(regions) !== JSON.stringify(regionsOf(before))
+  const regionsChange = JSON.stringify(regionsOf(after)) !== JSON.stringify(regionsOf(before))
   const usableChanges = count(before, 'usable_regions', 1) !== count(after, 'usable_regions', 1)
   if (regionsChange && usableChanges) return 'regions_and_usable'
-  if (!isValidConfiguration(after)) return usableChanges && regions.length === 1 ? undefined : 'invalid'
-  const active = regions.filter((region) => (mainDatacenter(region)?.priority ?? -1) >= 0)
-  if (usableChanges && regions.length > 0 && active.length > 1) return 'one_active_region'
-  const known = regions.map((region) => mainDatacenter(region)?.id)
-  const storage = state.aliveProcesses().filter((process) => process.storage !== undefined)
-  if (
-    regions.length > 0 &&
-    regionsChange &&
-    !storage.every(({ description }) => known.includes(description.locality['dcid']))
-  ) {
-    return 'unknown_region'
-  }
-  const engine = (keys: ConfigurationKeys) => keys.get('storage_engine')
-  if (engine(before) !== engine(after) && (after.get('storage_migration_type') ?? '1') === '1') return 'engine_locked'
-  return undefined
+  if (!isValidConfiguration(after)) return 'invalid'
+  if (usableChanges && leadingDatacenters(after).length > 1) return 'one_active_region'
+  const refusal = regionsChange ? regionRefusal(state, after) : undefined
+  if (refusal !== undefined) return refusal
+  const engineChanges = before.get('storage_engine') !== after.get('storage_engine')
+  return engineChanges && (after.get('storage_migration_type') ?? '1') === '1' ? 'engine_locked' : undefined
+}
+
+function regionRefusal(state: State, after: ConfigurationKeys): ConfigureResult | undefined {
+  if (leadingDatacenters(after).length > 1 && state.now() < (state.remoteReadyAt ?? 0)) return 'not_replicated'
+  return storageIsInRegions(state, after) ? undefined : 'unknown_region'
+}
+
+function storageIsInRegions(state: State, keys: ConfigurationKeys): boolean {
+  const known = regionsOf(keys).map((region) => mainDatacenter(region)?.id)
+  const isServer = (process: SimulatedProcess) =>
+    process.storage !== undefined || state.now() - process.storageEndedAt < SERVER_LIST_SECONDS
+  const servers = state.aliveProcesses().filter(isServer)
+  return known.length === 0 || servers.every(({ description }) => known.includes(description.locality['dcid']))
 }
 
 export interface ExcludeRequest {
@@ -124,7 +149,10 @@ export async function exclude(
   const marks = request.failed ? state.failed : state.exclusions
   for (const exclusion of request.exclusions) marks.add(exclusion)
   state.exclusionCounter = state.randomText(32)
-  if (request.failed) distributor.forgetFailed()
+  if (request.failed) {
+    distributor.forgetFailed()
+    restartDistributor(state)
+  }
   recoverFromExclusion(state)
   state.changed()
   return undefined
@@ -213,20 +241,36 @@ export async function changeCoordinators(
   state: State,
   change: { readonly coordinators?: readonly string[]; readonly description?: string },
 ): Promise<'changed' | 'same' | 'unreachable'> {
-  await state.until(() => state.available && state.hasQuorum())
+  await state.until(() => state.available)
   const { connection } = state
   const coordinators = change.coordinators ?? connection.coordinators
   const description = change.description ?? connection.description
   const same = sameSet(coordinators, connection.coordinators) && description === connection.description
   if (same) return 'same'
-  if (coordinators.some((address) => state.byAddress(address) === undefined)) return 'unreachable'
+  // The change needs a recovery, which needs the present coordinators. Source: fdb-recordings 13/022.
+  if (!state.hasQuorum()) recover(state, OUTAGE.change)
+  await state.until(() => state.available)
+  const unreachable = coordinators.filter((address) => state.byAddress(address) === undefined)
+  if (unreachable.length > 0) {
+    // Names that cannot be resolved are reported at once.
+    if (unreachable.some(isIpAddress)) await sleep(state.clock, UNREACHABLE_SECONDS)
+    return 'unreachable'
+  }
+  await sleep(state.clock, CHANGE_SECONDS)
   state.connection = { description, id: state.randomText(32, LETTERS), coordinators: [...coordinators] }
-  state.roles.delete('data_distributor')
+  // Without processes for it the controller moves, and the distributor with it. Source: fdb-recordings 09, 25.
+  const hasStateless = state.candidates().some(({ processClass }) => processClass === 'stateless')
+  if (!hasStateless) state.roles.delete('data_distributor')
   recover(state, OUTAGE.change)
   state.effects.announce(state.connection)
   await state.until(() => state.available)
   return 'changed'
 }
+
+const UNREACHABLE_SECONDS = 5
+/** Until the new coordinators are in use. Source: fdb-recordings 09/012..040. */
+const CHANGE_SECONDS = 1
+const isIpAddress = (address: string) => /^(?:[\d.]+|\[[0-9a-fA-F:.]+\]):/.test(address)
 
 const sameSet = (a: readonly string[], b: readonly string[]) =>
   a.length === b.length && a.every((item) => b.includes(item))

@@ -46,9 +46,13 @@ const STATELESS_FITNESS: Partial<Record<ProcessClass, number>> = {
   storage: 4,
 }
 
+const LOG_AS_PROXY = 5
+
 /** 0 is the best fit; undefined: a process of the class never gets the role. */
 export function fitness(name: ProcessClass, role: Exclude<RoleName, 'coordinator'>): number | undefined {
   if (role === 'log') return LOG_FITNESS[name]
   if (role === 'storage') return STORAGE_FITNESS[name]
+  // Without better processes these roles go to storage processes. Source: fdb-recordings 10/003.
+  if (name === 'log' && !['master', 'data_distributor', 'ratekeeper'].includes(role)) return LOG_AS_PROXY
   return OWN_CLASS[role] === name ? 0 : STATELESS_FITNESS[name]
 }

@@ -3,7 +3,7 @@
 import { ipOf, withoutTls } from './connection-string.ts'
 import type { ProcessClass } from './process-class.ts'
 
-/** What a process says about itself when it registers. */
+/** The description that a process registers with. */
 export interface ProcessDescription {
   /** The ID in its data directory, 32 hexadecimal digits. */
   readonly id: string
@@ -22,6 +22,8 @@ export interface ProcessDescription {
 
 export interface SimulatedProcess {
   description: ProcessDescription
+  /** Random text of this start: requests to kill name it. */
+  readonly incarnation: string
   alive: boolean
   /** When it registered, in seconds of the clock. */
   startedAt: number
@@ -31,6 +33,8 @@ export interface SimulatedProcess {
   store: Map<string, string>
   /** True while it has the role `storage`. */
   storage: { readonly id: string; readonly since: number } | undefined
+  /** When it lost the role `storage`. */
+  storageEndedAt: number
 }
 
 export const nameOf = ({ description }: SimulatedProcess): string => withoutTls(description.addresses[0])

@@ -10,8 +10,10 @@ import type { LogGeneration, State } from './state.ts'
 export const OUTAGE = { change: 0.2, log: 1, controller: 3.5 } as const
 const ALL_LOGS_AFTER = 0.1
 const DRAIN_SECONDS = 10
+/** The first recovery has no old logs to drain. Source: fdb-recordings 03/036. */
+const FIRST_DRAIN_SECONDS = 5
 /** How long `data.state` is `initializing` after the data distributor started. Source: SURPRISES 18. */
-export const INITIALIZING_SECONDS = 33
+export const INITIALIZING_SECONDS = 34.5
 
 /** Stops the transaction system and starts it again after `seconds`, as soon as the processes suffice. */
 export function recover(state: State, seconds: number): void {
@@ -56,14 +58,18 @@ function canReadLogs(state: State, { interfaces, replicas }: LogGeneration): boo
   return lost < Math.min(replicas, interfaces.length) || interfaces.length === 0
 }
 
-/** Without a configuration or during an outage only these two roles exist. */
+/** Without a configuration only these two roles exist; during an outage also those that need no recovery. */
 function assignController(state: State): void {
   const candidates = state.candidates(true)
   const controller = recruitStateless(candidates, 'cluster_controller', 1, new Map())
   const master = recruitStateless(candidates, 'master', 1, new Map(controller.map((id) => [id, 0.5])))
+  const distributors = [...state.roles].filter(
+    ([role, ids]) => (role === 'data_distributor' || role === 'ratekeeper') && ids.every((id) => state.isAlive(id)),
+  )
   state.roles = new Map<StatelessRole, readonly string[]>([
     ['cluster_controller', controller],
     ['master', master],
+    ...distributors,
   ])
 }
 
@@ -92,7 +98,7 @@ function accept(state: State, plan: Recruitment): void {
   state.clock.after(ALL_LOGS_AFTER, () => {
     advance(state, generation, 'all_logs_recruited')
   })
-  state.clock.after(DRAIN_SECONDS, () => {
+  state.clock.after(state.logs.length === 1 ? FIRST_DRAIN_SECONDS : DRAIN_SECONDS, () => {
     advance(state, generation, 'fully_recovered')
   })
 }
@@ -165,7 +171,7 @@ function hasBetterLogs(state: State, plan: Recruitment): boolean {
   return rank(plan.logs) > rank(current.map(({ process }) => process))
 }
 
-/** What an exclusion does to the transaction system. Source: fdb-recordings 08/071..086, 26/003..007. */
+/** Moves roles and logs away from excluded processes. Source: fdb-recordings 08/071..086, 26/003..007. */
 export function recoverFromExclusion(state: State): void {
   if (!state.available || state.configuration === undefined) return
   const excluded = state.aliveProcesses().filter((process) => state.isExcluded(process))

@@ -5,6 +5,7 @@
 
 import {
   count,
+  leadingDatacenters,
   type ConfigurationKeys,
   redundancyMode,
   REDUNDANCY_MODES,
@@ -80,8 +81,32 @@ function recruitLogs(candidates: readonly Candidate[], keys: ConfigurationKeys):
   return isSpread(processes, mode, needed) ? processes.map(({ description }) => description.id) : undefined
 }
 
-/** Returns undefined if the processes do not suffice. */
+/** With regions only processes of the leading region. Returns undefined if the processes do not suffice. */
 export function recruit(candidates: readonly Candidate[], keys: ConfigurationKeys): Recruitment | undefined {
+  const leading = leadingDatacenters(keys)
+  if (leading.length === 0) return recruitFrom(candidates, keys)
+  for (const id of leading) {
+    const inside = candidates.filter(({ process }) => process.description.locality['dcid'] === id)
+    const found = recruitFrom(inside, keys)
+    if (found !== undefined) return withRemoteRegion(found, candidates, keys, id)
+  }
+  return undefined
+}
+
+/** With two usable regions the other one has log routers, and logs of its own. */
+function withRemoteRegion(
+  { logs, roles }: Recruitment,
+  candidates: readonly Candidate[],
+  keys: ConfigurationKeys,
+  leading: string,
+): Recruitment {
+  if (count(keys, 'usable_regions', 1) < 2) return { logs, roles }
+  const remote = candidates.filter(({ process }) => process.description.locality['dcid'] !== leading)
+  const routers = recruitStateless(remote, 'router', count(keys, 'log_routers', 1), new Map())
+  return { logs: [...logs, ...(recruitLogs(remote, keys) ?? [])], roles: new Map([...roles, ['router', routers]]) }
+}
+
+function recruitFrom(candidates: readonly Candidate[], keys: ConfigurationKeys): Recruitment | undefined {
   const logs = recruitLogs(candidates, keys)
   if (logs === undefined) return undefined
   const load = new Map<string, number>(logs.map((id) => [id, 1]))

@@ -9,6 +9,7 @@ import { type ConfigurationKeys, redundancyMode } from './configuration.ts'
 import { isNamedBy, nameOf, type SimulatedProcess } from './process.ts'
 import { type ProcessClass, processClass, type StatelessRole } from './process-class.ts'
 import type { Candidate } from './recruitment.ts'
+import { currentScope, type RequestScope } from './request-scope.ts'
 import { ShardMap } from './shards.ts'
 
 export type Phase =
@@ -38,7 +39,7 @@ export type Mutation =
   | { readonly type: 'set'; readonly key: string; readonly value: string }
   | { readonly type: 'clear'; readonly begin: string; readonly end: string }
 
-/** What the simulation does to the world outside. */
+/** Effects of the simulation on processes and files. */
 export interface Effects {
   /** Persists changes of the keys that a process holds. Resolves when they are on disk. */
   readonly persist: (process: string, mutations: readonly Mutation[]) => Promise<void>
@@ -61,7 +62,14 @@ export interface CoordinatedState {
   readonly classes: readonly (readonly [string, ProcessClass])[]
   readonly lockUid: string | undefined
   readonly tenants: readonly string[]
+  readonly queued: readonly (readonly [process: string, mutations: readonly Mutation[]])[]
   readonly version: number
+}
+
+interface Waiting {
+  readonly test: () => boolean
+  readonly resolve: () => void
+  readonly scope: RequestScope | undefined
 }
 
 export class State {
@@ -90,9 +98,13 @@ export class State {
   /** Random text that changes with each exclusion by address. */
   exclusionCounter: string | undefined
   writtenBytes = 0
+  /** Commits for processes that are away, while no live process holds the shard. */
+  queued = new Map<string, readonly Mutation[]>()
+  /** When the second of two usable regions has a copy of all data. Undefined: one usable region. */
+  remoteReadyAt: number | undefined
   private lastVersion = 0
   private savedText = ''
-  private waiting: { readonly test: () => boolean; readonly resolve: () => void }[] = []
+  private waiting: Waiting[] = []
 
   readonly clock: Clock
   readonly random: () => number
@@ -182,16 +194,20 @@ export class State {
     return redundancyMode(this.configuration ?? new Map())
   }
 
-  /** Resolves as soon as `test` holds. It is evaluated after each change. */
+  /** Resolves as soon as `test` holds. It is evaluated after each change. Never resolves for a client that went away. */
   async until(test: () => boolean): Promise<void> {
     if (test()) return
-    await new Promise<void>((resolve) => this.waiting.push({ test, resolve }))
+    const scope = currentScope()
+    await new Promise<void>((resolve) => {
+      this.waiting.push({ test, resolve, scope })
+    })
   }
 
   changed(): void {
     this.save()
-    const [ready, waiting] = [this.waiting.filter(({ test }) => test()), this.waiting.filter(({ test }) => !test())]
-    this.waiting = waiting
+    const open = this.waiting.filter(({ scope }) => scope?.closed !== true)
+    const ready = open.filter(({ test }) => test())
+    this.waiting = open.filter((each) => !ready.includes(each))
     for (const { resolve } of ready) resolve()
   }
 
@@ -214,6 +230,7 @@ export class State {
       classes: [...this.classes],
       lockUid: this.lockUid,
       tenants: this.tenants,
+      queued: [...this.queued],
       version,
     }
   }
@@ -230,6 +247,7 @@ export class State {
     this.classes = new Map(saved.classes.filter(([, name]) => processClass(name) !== undefined))
     this.lockUid = saved.lockUid
     this.tenants = [...saved.tenants]
+    this.queued = new Map(saved.queued)
     this.versionBase = saved.version + 100_000_000
     if (this.configuration !== undefined) this.phase = 'locking_coordinated_state'
   }

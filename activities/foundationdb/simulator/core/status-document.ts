@@ -3,9 +3,10 @@
 // C1. During an outage, or before `configure new`, the document has only the fields that the controller knows by itself.
 
 import { formatConnectionString, withoutTls } from './connection-string.ts'
-import { configurationDocument, regionsOf, mainDatacenter, REDUNDANCY_MODES } from './configuration.ts'
+import { configurationDocument, leadingDatacenters } from './configuration.ts'
 import type { Database } from './database.ts'
-import { machineDocuments, processDocuments, storedBytes } from './status-process.ts'
+import { dataDocument, faultTolerance } from './status-data.ts'
+import { machineDocuments, processDocuments, unreachableProcesses } from './status-process.ts'
 import type { LogGeneration, Phase, State } from './state.ts'
 
 type Json = Record<string, unknown>
@@ -13,6 +14,15 @@ type Json = Record<string, unknown>
 export interface ConnectedClient {
   readonly address: string
   readonly logGroup: string
+}
+
+/** Facts from outside the simulation. */
+export interface ClusterView {
+  readonly clients: readonly ConnectedClient[]
+  /** Addresses of processes that cannot join because of their version. */
+  readonly incompatible: readonly string[]
+  /** Unix time. */
+  readonly wallSeconds: number
 }
 
 const DESCRIPTIONS: Readonly<Record<Phase, string>> = {
@@ -34,13 +44,23 @@ const NO_WORKERS = [
   message('unreachable_dataDistributor_worker', 'Unable to locate the data distributor worker.'),
   message('unreachable_ratekeeper_worker', 'Unable to locate the ratekeeper worker.'),
 ]
-/** How long a lost process is reported as unreachable. Source: SURPRISES 22a. */
-const UNREACHABLE_SECONDS = 10
+const INCOMPLETE = {
+  ...message('status_incomplete', 'Unable to retrieve all status information.'),
+  reasons: [{ description: 'Cannot retrieve all process status information.' }],
+}
+/** How long after a recovery figures are missing. Source: fdb-recordings 06/015, 10/009. */
+const FRESH_SECONDS = 1
+
+/** Generations that lost no log are drained at once. Source: SURPRISES 19. */
+function activeGenerations(state: State): number {
+  const hasLoss = ({ interfaces }: LogGeneration) => interfaces.some(({ process }) => !state.isAlive(process))
+  return 1 + state.logs.slice(1).filter(hasLoss).length
+}
 
 function recoveryState(state: State): Json {
-  const isFirst = state.generation === 1 && state.phase === 'recruiting_transaction_servers'
+  const isRecruiting = state.phase === 'recruiting_transaction_servers'
   return {
-    ...(!isFirst && { active_generations: Math.max(1, state.logs.length) }),
+    ...(!isRecruiting && { active_generations: activeGenerations(state) }),
     description: DESCRIPTIONS[state.phase],
     name: state.phase,
     seconds_since_last_recovered: state.available ? state.now() - state.acceptedAt : -1,
@@ -48,7 +68,7 @@ function recoveryState(state: State): Json {
 }
 
 /** The fields that are always there. `wallSeconds`: Unix time. */
-function controllerPart(database: Database, clients: readonly ConnectedClient[], wallSeconds: number): Json {
+function controllerPart(database: Database, { clients, incompatible, wallSeconds }: ClusterView): Json {
   const { state } = database
   const isRecovered = state.phase === 'fully_recovered'
   const list = clients.slice(0, 20).map(({ address, logGroup }) => ({ address, log_group: logGroup }))
@@ -71,10 +91,10 @@ function controllerPart(database: Database, clients: readonly ConnectedClient[],
     connection_string: formatConnectionString(state.connection),
     datacenter_lag: { seconds: 0, versions: 0 },
     degraded_processes: 0,
-    ...((state.available || state.generation === 1) && { generation: state.generation }),
-    incompatible_connections: [],
+    ...(state.phase !== 'locking_coordinated_state' && { generation: state.generation }),
+    incompatible_connections: incompatible,
     machines: machineDocuments(state),
-    processes: processDocuments(state),
+    processes: processDocuments(state, isReadable(database)),
     protocol_version: 'fdb00b071010000',
     recovery_state: recoveryState(state),
   }
@@ -97,87 +117,11 @@ function logDocument(state: State, generation: LogGeneration, index: number): Js
     log_replication_factor: generation.replicas,
     log_write_anti_quorum: 0,
     possibly_losing_data: false,
-  }
-}
-
-function dataState(database: Database): Json {
-  const { state, distributor } = database
-  if (state.now() < state.initializingUntil) {
-    return { description: '(Re)initializing automatic data distribution', name: 'initializing' }
-  }
-  const fewest = distributor.fewestReplicas()
-  const { replicas } = REDUNDANCY_MODES[state.mode()]
-  if (fewest >= replicas) return { healthy: true, min_replicas_remaining: fewest, name: 'healthy' }
-  if (fewest === 0 && database.state.shards.shards.some((shard) => distributor.source(shard) === undefined)) {
-    return {
-      description: 'No replicas remain of some data',
-      healthy: false,
-      min_replicas_remaining: 0,
-      name: 'missing_data',
-    }
-  }
-  const remaining = Math.max(1, fewest)
-  const description = remaining === 1 ? 'Only one replica remains of some data' : 'Restoring replication factor'
-  return { description, healthy: false, min_replicas_remaining: remaining, name: 'healing' }
-}
-
-function dataDocument(database: Database): Json {
-  const { state, distributor } = database
-  const shown = dataState(database)
-  const { moving } = distributor
-  const isInitializing = shown['name'] === 'initializing'
-  const priority = shown['name'] === 'healthy' ? 0 : shown['min_replicas_remaining'] === 2 ? 700 : 800
-  const holders = state.aliveProcesses().filter((process) => process.storage !== undefined)
-  const shardBytes = state.shards.shards.map((shard) => {
-    const source = distributor.source(shard)
-    return source === undefined ? 0 : state.shards.bytes(shard, source)
-  })
-  const total = shardBytes.reduce((sum, bytes) => sum + bytes, 0)
-  return {
-    ...(!isInitializing && {
-      average_partition_size_bytes: Math.max(20_000_000, Math.round(total / shardBytes.length)),
+    ...(state.remoteReadyAt !== undefined && {
+      remote_log_fault_tolerance: generation.replicas - 1,
+      remote_log_replication_factor: generation.replicas,
     }),
-    least_operating_space_bytes_log_server: 58_000_000_000,
-    least_operating_space_bytes_storage_server: leastSpace(state),
-    ...(!isInitializing && {
-      moving_data: {
-        highest_priority: priority,
-        in_flight_bytes: moving?.bytes ?? 0,
-        in_queue_bytes: 0,
-        total_written_bytes: state.writtenBytes,
-      },
-      partitions_count: state.shards.shards.length,
-    }),
-    state: shown,
-    ...(!isInitializing && { system_kv_size_bytes: 0 }),
-    team_trackers: isInitializing
-      ? []
-      : [{ in_flight_bytes: moving?.bytes ?? 0, primary: true, state: shown, unhealthy_servers: 0 }],
-    total_disk_used_bytes: holders.reduce((sum, process) => sum + 104_861_752 + storedBytes(process), 0),
-    ...(!isInitializing && { total_kv_size_bytes: total < 100_000 ? 0 : total }),
   }
-}
-
-function leastSpace(state: State): number {
-  const isMemory = state.configuration?.get('storage_engine') === '1'
-  const free = state
-    .aliveProcesses()
-    .filter((process) => process.storage !== undefined)
-    .map((process) => process.description.storageMemoryBytes - storedBytes(process))
-  return isMemory && free.length > 0 ? Math.min(...free) : 58_000_000_000
-}
-
-/** How many zones may fail. Source: fdb-recordings 05/005 (one coordinator), 10/048, 13/003, 13/005, 30/009. */
-function faultTolerance(database: Database): Json {
-  const { state } = database
-  const reachable = state.coordinatorsReachable()
-  const lost = reachable.filter((alive) => !alive).length
-  const coordinators = Math.floor((reachable.length - 1) / 2) - lost
-  const { replicas } = REDUNDANCY_MODES[state.mode()]
-  const missing = dataState(database)['name'] === 'missing_data'
-  const shards = missing ? -1 : replicas - 1
-  const zones = Math.min(coordinators, shards)
-  return { max_zone_failures_without_losing_availability: zones, max_zone_failures_without_losing_data: zones }
 }
 
 const hz = (): Json => ({ counter: 0, hz: 0, roughness: 0 })
@@ -238,69 +182,82 @@ function lockState({ lockUid }: State): Json {
   return lockUid === undefined ? { locked: false } : { lock_uid: lockUid, locked: true }
 }
 
-function primaryDatacenter(state: State): string {
-  const main = regionsOf(state.configuration ?? new Map()).map(mainDatacenter)
-  return main.sort((a, b) => (b?.priority ?? -1) - (a?.priority ?? -1))[0]?.id ?? ''
-}
-
 /** Whether the configuration can be read, which is stored in the database itself. */
 export function isReadable(database: Database): boolean {
   return database.state.available && database.transactions.isReadable('\xff', '\xff\xff')
 }
 
-export function clusterDocument(database: Database, clients: readonly ConnectedClient[], wallSeconds: number): Json {
+export function clusterDocument(database: Database, view: ClusterView): Json {
   const { state } = database
-  const base = controllerPart(database, clients, wallSeconds)
-  const lost = [...state.processes.values()].filter(
-    (process) => !process.alive && state.now() - process.lostAt < UNREACHABLE_SECONDS,
-  )
-  const unreachable = {
-    description: 'The cluster has some unreachable processes.',
-    name: 'unreachable_processes',
-    unreachable_processes: lost.map(({ description }) => ({ address: withoutTls(description.addresses[0]) })),
-  }
-  if (!isReadable(database)) {
-    const workers = state.generation === 1 ? NO_WORKERS : []
-    const messages = [...workers, ...(state.available && lost.length > 0 ? [unreachable] : []), UNREADABLE]
+  const readable = isReadable(database)
+  const isFresh = state.generation > 2 && state.now() - state.acceptedAt < FRESH_SECONDS
+  const problems = [
+    ...unreachableMessages(state),
+    ...(isFresh && unreachableMessages(state).length === 0 ? [INCOMPLETE] : []),
+  ]
+  const base = controllerPart(database, view)
+  if (!readable) {
+    const messages = [...(state.generation === 1 ? NO_WORKERS : []), ...(state.available ? problems : []), UNREADABLE]
     return sorted({ ...base, layers: { _error: 'configurationMissing', _valid: false }, messages })
   }
-  const { configuration = new Map<string, string>(), maintenance } = state
-  const exclusions = [...new Set([...state.exclusions, ...state.failed])].sort()
-  const maintained = maintenance !== undefined && maintenance.until > state.now()
-  return sorted({
-    ...base,
-    active_primary_dc: primaryDatacenter(state),
-    configuration: sorted({
-      ...configurationDocument(configuration),
-      coordinators_count: state.connection.coordinators.length,
-      excluded_servers: exclusions.map((exclusion) =>
-        exclusion.startsWith('locality_') ? { locality: exclusion } : { address: exclusion },
-      ),
-    }),
+  return sorted({ ...base, ...databasePart(database), messages: problems, ...(!isFresh && { qos: QOS }) })
+}
+
+function unreachableMessages(state: State): Json[] {
+  const lost = unreachableProcesses(state)
+  if (lost.length === 0) return []
+  const addresses = lost.map(({ description }) => ({ address: withoutTls(description.addresses[0]) }))
+  const text = 'The cluster has some unreachable processes.'
+  return [{ ...message('unreachable_processes', text), unreachable_processes: addresses }, INCOMPLETE]
+}
+
+/** The fields that are read from the database or its roles. */
+function databasePart(database: Database): Json {
+  const { state } = database
+  return {
+    active_primary_dc: leadingDatacenters(state.configuration ?? new Map())[0] ?? '',
+    configuration: configurationPart(state),
     data: dataDocument(database),
     ...(!state.distribution && { data_distribution_disabled: true }),
     database_available: true,
     database_lock_state: lockState(state),
     fault_tolerance: faultTolerance(database),
     full_replication: true,
-    latency_probe: {
-      batch_priority_transaction_start_seconds: 0.0003,
-      commit_seconds: 0.002,
-      immediate_priority_transaction_start_seconds: 0.0004,
-      read_seconds: 0.0001,
-      transaction_start_seconds: 0.0007,
-    },
+    latency_probe: LATENCIES,
     layers: layers(database),
     logs: state.logs.map((generation, index) => logDocument(state, generation, index)),
-    ...(maintained && {
-      maintenance_seconds_remaining: Math.floor(maintenance.until - state.now()),
-      maintenance_zone: maintenance.zone,
-    }),
-    messages: lost.length > 0 ? [unreachable] : [],
+    ...maintenancePart(state),
     page_cache: { log_hit_rate: 1, storage_hit_rate: 1 },
-    qos: QOS,
     workload: WORKLOAD,
+  }
+}
+
+function configurationPart(state: State): Json {
+  const exclusions = [...new Set([...state.exclusions, ...state.failed])].sort()
+  return sorted({
+    ...configurationDocument(state.configuration ?? new Map()),
+    coordinators_count: state.connection.coordinators.length,
+    excluded_servers: exclusions.map((exclusion) =>
+      exclusion.startsWith('locality_') ? { locality: exclusion } : { address: exclusion },
+    ),
   })
+}
+
+function maintenancePart(state: State): Json {
+  const { maintenance } = state
+  if (maintenance === undefined || maintenance.until <= state.now()) return {}
+  return {
+    maintenance_seconds_remaining: Math.floor(maintenance.until - state.now()),
+    maintenance_zone: maintenance.zone,
+  }
+}
+
+const LATENCIES: Json = {
+  batch_priority_transaction_start_seconds: 0.0003,
+  commit_seconds: 0.002,
+  immediate_priority_transaction_start_seconds: 0.0004,
+  read_seconds: 0.0001,
+  transaction_start_seconds: 0.0007,
 }
 
 const sorted = (document: Json): Json =>

@@ -14,6 +14,8 @@ const DISK_TOTAL = 270_553_174_016
 const DISK_FREE = 71_894_179_840
 /** Two log files of 50 MB each, also when they are empty. */
 const LOG_FILE_BYTES = 104_861_752
+/** Sizes are sampled; smaller ones count as 0. Source: fdb-recordings 05/005. */
+export const SAMPLE_BYTES = 100_000
 const LOCALITY_SECONDS = 0.5
 
 const counter = (value = 0): Json => ({ counter: value, hz: 0, roughness: -1 })
@@ -71,7 +73,7 @@ function storageRole(state: State, process: SimulatedProcess, version: number): 
       created_time_datetime: `${created.slice(0, 10)} ${created.slice(11, 23)} +0000`,
       created_time_timestamp: Date.parse(created) / 1000,
     },
-    stored_bytes: stored < 100_000 ? 0 : stored,
+    stored_bytes: stored < SAMPLE_BYTES ? 0 : stored,
   }
 }
 
@@ -80,34 +82,31 @@ const BEFORE = ['master', 'cluster_controller', 'data_distributor', 'ratekeeper'
 const PROXIES = ['commit_proxy', 'grv_proxy'] as const
 const AFTER = ['resolver', 'router'] as const
 
-export function rolesOf(state: State, process: SimulatedProcess): Json[] {
+function rolesOf(state: State, process: SimulatedProcess, isReadable: boolean): Json[] {
+  if (!process.alive) return []
   const { id, addresses } = process.description
   const version = state.nextVersion()
   const stateless = (names: readonly ('router' | (typeof BEFORE | typeof PROXIES | typeof AFTER)[number])[]): Json[] =>
     names
       .filter((role) => state.roles.get(role)?.includes(id))
       .map((role) => ({ id: state.roleId(`${role}/${id}/${String(state.generation)}`), role }))
-  const isCoordinator =
-    state.configuration !== undefined &&
-    state.available &&
-    addresses.some((own) => state.connection.coordinators.includes(own))
+  const isCoordinator = isReadable && addresses.some((own) => state.connection.coordinators.includes(own))
   const logs = state.available ? state.logs : []
   const interfaces = logs.flatMap((generation) => generation.interfaces.filter((log) => log.process === id))
   const current = state.logs[0]?.interfaces ?? []
   return [
     ...stateless(BEFORE),
     ...(isCoordinator ? [{ role: 'coordinator' }] : []),
-    ...stateless(PROXIES),
+    ...(isReadable ? stateless(PROXIES) : []),
     ...interfaces.map((log) => (current.includes(log) ? logRole(log.id, version) : { id: log.id, role: 'log' })),
-    ...(process.storage !== undefined && state.available ? [storageRole(state, process, version)] : []),
+    ...(process.storage !== undefined && isReadable ? [storageRole(state, process, version)] : []),
     ...stateless(AFTER),
   ]
 }
 
-function processDocument(state: State, process: SimulatedProcess): Json {
+function processDocument(state: State, process: SimulatedProcess, isReadable: boolean): Json {
   const { description } = process
   const uptime = state.now() - process.startedAt
-  const isConfigured = state.available
   const zone = zoneOf(process)
   const maintained = state.maintenance?.zone === zone && state.maintenance.until > state.now()
   return {
@@ -123,7 +122,7 @@ function processDocument(state: State, process: SimulatedProcess): Json {
       total_bytes: DISK_TOTAL,
       writes: { counter: 0, hz: 0, sectors: 0 },
     },
-    ...(isConfigured && { excluded: state.isExcluded(process) }),
+    ...(isReadable && { excluded: state.isExcluded(process) }),
     fault_domain: zone,
     ...(uptime >= LOCALITY_SECONDS && { locality: localityOf(process) }),
     machine_id: description.locality['machineid'] ?? zone,
@@ -144,7 +143,7 @@ function processDocument(state: State, process: SimulatedProcess): Json {
       megabits_sent: { hz: 0.1 },
       tls_policy_failures: { hz: 0 },
     },
-    roles: rolesOf(state, process),
+    roles: rolesOf(state, process, isReadable),
     run_loop_busy: 0.01,
     ...(maintained && { under_maintenance: true }),
     uptime_seconds: uptime,
@@ -163,9 +162,28 @@ const localityOf = ({ description }: SimulatedProcess): Json =>
     Object.entries({ ...description.locality, processid: description.id }).sort(([a], [b]) => (a < b ? -1 : 1)),
   )
 
-export function processDocuments(state: State): Json {
-  const sorted = state.aliveProcesses().sort((a, b) => (a.description.id < b.description.id ? -1 : 1))
-  return Object.fromEntries(sorted.map((process) => [process.description.id, processDocument(state, process)]))
+/** How long a lost process is still listed, and reported as unreachable. Source: fdb-recordings 06/026, 08/118, 13/004. */
+export const UNREACHABLE_SECONDS = 5
+
+/** Processes that were lost some seconds ago. */
+export function unreachableProcesses(state: State): SimulatedProcess[] {
+  return [...state.processes.values()].filter(
+    (process) => !process.alive && state.now() - process.lostAt < UNREACHABLE_SECONDS,
+  )
+}
+
+/** `isReadable`: whether the controller can read the configuration. */
+export function processDocuments(state: State, isReadable: boolean): Json {
+  const listed = [...state.aliveProcesses(), ...unreachableProcesses(state)]
+  const sorted = listed.sort((a, b) => (a.description.id < b.description.id ? -1 : 1))
+  return Object.fromEntries(
+    sorted.map((process) => [process.description.id, processDocument(state, process, isReadable)]),
+  )
+}
+
+function datacenterOf(process: SimulatedProcess | undefined): Json {
+  const id = process?.description.locality['dcid']
+  return id === undefined ? {} : { datacenter_id: id }
 }
 
 export function machineDocuments(state: State): Json {
@@ -181,6 +199,7 @@ export function machineDocuments(state: State): Json {
         address: withoutTls(processes[0]?.description.addresses[0] ?? '').replace(/:\d+$/, ''),
         contributing_workers: processes.length,
         cpu: { logical_core_utilization: 0.2 },
+        ...datacenterOf(processes[0]),
         excluded: processes.every((process) => state.isExcluded(process)),
         ...(processes[0] && { locality: localityOf(processes[0]) }),
         machine_id: id,

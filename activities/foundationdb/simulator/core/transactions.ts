@@ -1,13 +1,14 @@
 // Reads and commits of a simulated database.
 //
 // X1. A commit is acknowledged after every live process that holds a changed key has persisted it.
-// X2. Commits for processes that are away wait in a queue of the coordinators (`queued`), or mark them as stale if
-//   another replica has them.
+// X2. A commit for a process that is away marks it as stale if a live replica has the commit; otherwise the coordinators
+//   keep the commit for the process (`queued`).
 // X3. A transaction conflicts if a key that it read was written after its read version.
 
 import { keyAfter, SYSTEM_END, USER_END } from './byte-string.ts'
 import { DatabaseError } from './database-error.ts'
 import type { SimulatedProcess } from './process.ts'
+import type { Shard } from './shards.ts'
 import { systemRows } from './system-keys.ts'
 import type { Mutation, State } from './state.ts'
 
@@ -41,8 +42,6 @@ export function applyMutation(store: Map<string, string>, mutation: Mutation): v
 
 export class Transactions {
   private writes: Write[] = []
-  /** Commits for processes that are away, while no live process holds the shard. */
-  readonly queued = new Map<string, Mutation[]>()
   private readonly state: State
 
   constructor(state: State) {
@@ -60,6 +59,7 @@ export class Transactions {
   /** Whether a live process holds all keys of the range. */
   isReadable(begin: string, end: string): boolean {
     const { shards } = this.state
+    if (shards.shards.length === 0) return false
     return shards.overlapping(begin, end).every((shard) => this.sourceOf(shard.team, shard.stale) !== undefined)
   }
 
@@ -88,13 +88,17 @@ export class Transactions {
   async commit({ readVersion, reads, mutations, ...options }: Commit): Promise<number> {
     const { state } = this
     for (const mutation of mutations) checkLegal(...EXTENT(mutation), options)
-    await state.until(() => state.available)
+    // A new database has no place for keys until the data distributor chose the first team.
+    await state.until(() => state.available && state.shards.shards.length > 0)
     if (state.lockUid !== undefined && options.lockAware !== true) throw new DatabaseError(1038)
     const version = state.nextVersion()
     if (readVersion !== undefined) this.checkConflicts(readVersion, reads, version)
     this.writes = this.writes.filter((write) => write.version > version - WINDOW_VERSIONS)
     this.writes.push(...mutations.map((mutation) => ({ version, range: EXTENT(mutation) })))
-    await Promise.all(mutations.length === 0 ? [] : this.apply(mutations))
+    const persisted = this.apply(mutations)
+    // Saves what the coordinators keep for processes that are away.
+    state.changed()
+    await Promise.all(persisted)
     return version
   }
 
@@ -111,12 +115,7 @@ export class Transactions {
     for (const mutation of mutations) {
       for (const shard of state.shards.overlapping(...EXTENT(mutation))) {
         const part = clip(mutation, shard.begin, state.shards.endOf(shard))
-        const live = shard.team.filter((id) => state.isAlive(id) && !shard.stale.has(id))
-        for (const id of live) byProcess.set(id, [...(byProcess.get(id) ?? []), part])
-        for (const id of shard.team.filter((member) => !live.includes(member))) {
-          if (live.length > 0) shard.stale.add(id)
-          else this.queued.set(id, [...(this.queued.get(id) ?? []), part])
-        }
+        for (const id of this.distribute(shard, part)) byProcess.set(id, [...(byProcess.get(id) ?? []), part])
       }
     }
     return [...byProcess].map(async ([id, parts]) => {
@@ -126,11 +125,21 @@ export class Transactions {
     })
   }
 
+  /** @returns the live members of the shard's team; keeps the change for the others. */
+  private distribute(shard: Shard, part: Mutation): string[] {
+    const live = shard.team.filter((id) => this.state.isAlive(id) && !shard.stale.has(id))
+    for (const id of shard.team.filter((member) => !live.includes(member))) {
+      if (live.length > 0) shard.stale.add(id)
+      else this.state.queued.set(id, [...(this.state.queued.get(id) ?? []), part])
+    }
+    return live
+  }
+
   /** Applies commits that happened while the process was away. */
   async catchUp(process: SimulatedProcess): Promise<void> {
-    const parts = this.queued.get(process.description.id)
+    const parts = this.state.queued.get(process.description.id)
     if (parts === undefined) return
-    this.queued.delete(process.description.id)
+    this.state.queued.delete(process.description.id)
     for (const part of parts) applyMutation(process.store, part)
     await this.state.effects.persist(process.description.id, parts)
   }

@@ -8,11 +8,15 @@ import type { Socket } from 'node:net'
 import type { CoordinatedState } from '../core/state.ts'
 import type { DataDirectory } from './data-directory.ts'
 
+/** A process that cannot join asks every 50 ms. */
+const INCOMPATIBLE_MS = 1000
+
 export class Coordinator {
   private readonly directory: DataDirectory
   private grant: { readonly key: string; readonly candidate: string } | undefined
   private moved: Record<string, string>
   private state: CoordinatedState | undefined
+  private readonly foreign = new Map<string, number>()
 
   constructor(directory: DataDirectory) {
     this.directory = directory
@@ -29,6 +33,19 @@ export class Coordinator {
       if (this.grant === grant) this.grant = undefined
     })
     return { granted: true, ...(this.state !== undefined && { state: this.state }) }
+  }
+
+  /** Remembers processes of this database that speak another protocol; they cannot join. */
+  notice(process: string, key: string, ownKey: string): void {
+    const database = (text: string) => text.slice(text.indexOf('/'))
+    if (key !== ownKey && database(key) === database(ownKey)) this.foreign.set(process, Date.now())
+    else this.foreign.delete(process)
+  }
+
+  /** Addresses of processes with another protocol that asked lately. */
+  incompatible(): string[] {
+    const now = Date.now()
+    return [...this.foreign].filter(([, at]) => now - at < INCOMPATIBLE_MS).map(([address]) => address)
   }
 
   release(candidate: string): void {

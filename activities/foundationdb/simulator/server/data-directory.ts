@@ -1,4 +1,4 @@
-// What a simulated fdbserver keeps in its data directory: its ID, its keys, and the state of a coordinator.
+// The data directory of a simulated fdbserver: its ID, its keys, and the state of a coordinator.
 
 import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -11,6 +11,7 @@ import type { Host } from '../cli/context.ts'
 import { outsidePath } from '../container-root.ts'
 import { clusterFileText, type ConnectionString, formatConnectionString } from '../core/connection-string.ts'
 import type { ProcessDescription } from '../core/process.ts'
+import { runInScope } from '../core/request-scope.ts'
 import type { ServerEvent } from '../protocol.ts'
 import { protocolOf, versionText } from '../version.ts'
 import { readServerArguments, type ServerArguments } from './arguments.ts'
@@ -71,6 +72,7 @@ class ServerProcess {
   private leader: Leader | undefined
   private connection: ConnectionString
   private fileUpToDate = true
+  private joined = false
   private member: Connection | undefined
   private exit: (code: number) => void = () => undefined
   private readonly given: ServerArguments
@@ -132,6 +134,7 @@ class ServerProcess {
     this.leader = new Leader(this.connection, saved, {
       clock: this.host.clock,
       leadership: this.leadership,
+      incompatible: () => this.coordinator.incompatible(),
       changeConnection: (next) => {
         this.changeConnection(next)
         void this.leadership.moveVotes()
@@ -154,7 +157,11 @@ class ServerProcess {
   /** Undefined: this process cannot answer, the connection ends. */
   private async perform(op: string, params: never, socket: Socket): Promise<unknown> {
     const { leader } = this
-    if (op === 'locate') return this.coordinator.locate((params as { key: string }).key)
+    if (op === 'locate') {
+      const { key, process } = params as { key: string; process?: string }
+      if (process !== undefined) this.coordinator.notice(process, key, this.key(this.connection))
+      return this.coordinator.locate(key)
+    }
     if (op === 'vote') {
       const { key, candidate } = params as { key: string; candidate: string }
       return this.coordinator.vote(key, candidate, socket)
@@ -186,7 +193,11 @@ class ServerProcess {
     }
     if (!Object.hasOwn(leader.handlers, op)) return undefined
     const handler = leader.handlers[op as keyof typeof leader.handlers] as (given: never) => unknown
-    return await handler(params)
+    const scope = { closed: false }
+    socket.once('close', () => {
+      scope.closed = true
+    })
+    return await runInScope(scope, () => handler(params))
   }
 
   private describe(): ProcessDescription {
@@ -206,7 +217,10 @@ class ServerProcess {
   /** Registers with the leader, again after each loss of the connection. */
   private async follow(): Promise<void> {
     for (;;) {
-      const found = await findLeader(this.connection, (connection) => this.key(connection))
+      const found = await findLeader(this.connection, {
+        key: (connection) => this.key(connection),
+        process: this.given.publicAddresses[0],
+      })
       if (found !== undefined) await this.stayWith(found.connection)
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
     }
@@ -222,7 +236,8 @@ class ServerProcess {
     })
     try {
       await connection.request('register', { description: this.describe(), stored: this.directory.loadKeys() })
-      this.host.stdout('FDBD joined cluster.\n')
+      if (!this.joined) this.host.stdout('FDBD joined cluster.\n')
+      this.joined = true
       await closed
     } catch {
       connection.close()

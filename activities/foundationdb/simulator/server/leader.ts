@@ -40,6 +40,8 @@ export class Leader {
     parts: {
       readonly clock: Clock
       readonly leadership: Leadership
+      /** Addresses of processes that cannot join because of their version. */
+      readonly incompatible: () => readonly string[]
       readonly changeConnection: (next: ConnectionString) => void
     },
   ) {
@@ -66,6 +68,7 @@ export class Leader {
     if (saved !== undefined) this.database.state.restore(saved)
     this.handlers = clientHandlers(this.database, {
       clients: () => this.clients,
+      incompatible: parts.incompatible,
       wallSeconds: () => Date.now() / 1000,
     })
   }

@@ -1,6 +1,6 @@
 // Reaches a simulated database over TCP.
 
-import type { CliArguments } from '../cli/arguments.ts'
+import type { TlsOptions } from '../cli/arguments.ts'
 import type { Gateway, Session } from '../cli/gateway.ts'
 import type { ConnectionString } from '../core/connection-string.ts'
 import { protocolOf } from '../version.ts'
@@ -8,7 +8,7 @@ import { findLeader, keyOf } from './find-leader.ts'
 import { dial } from './json-lines.ts'
 
 export interface GatewayOptions {
-  readonly tls: CliArguments['tls']
+  readonly tls: TlsOptions
   readonly logGroup: string
   /** The client's version: other protocols do not answer it. */
   readonly version: string
@@ -35,13 +35,15 @@ export function tcpGateway({ tls, logGroup, version, exists }: GatewayOptions): 
 }
 
 async function openSession(wanted: ConnectionString, version: string, logGroup: string): Promise<Session | undefined> {
-  const leader = await findLeader(wanted, (connection) => `${protocolOf(version)}/${keyOf(connection)}`)
+  const leader = await findLeader(wanted, {
+    key: (connection) => `${protocolOf(version)}/${keyOf(connection)}`,
+  })
   if (leader === undefined) return undefined
   try {
     const { connection } = await leader.connection.request('client', { logGroup })
     return {
       connection,
-      request: async (operation, params) => await leader.connection.request(operation, params as never),
+      request: async (operation, params) => await leader.connection.request(operation, params),
       close: () => {
         leader.connection.close()
       },

@@ -1,0 +1,150 @@
+// Step 23. Deletes the objects of removed process groups, one after the other: Pod, volume claim, Service. Then lifts the exclusion. Source:
+// seeds/foundationdb-operator-technical-design.txt RemovePods; spec/foundationdb.md 2.23, 4.5, 8.3.
+//
+//   P1. Nothing is deleted before the exclusion is verified, and nothing of a process group with a coordinator.
+//   P2. Each process group proceeds as far as it can; one that is stuck does not delay others.
+//   P3. One zone per pass begins its removal; the next one after `waitBetweenRemovalsSeconds`.
+
+import type { DatabaseStatus } from '../../../../activities/foundationdb/database/status.ts'
+import { ISOLATE_ANNOTATION } from '../../contract.ts'
+import { hostOf, parseAddress } from '../../database/process-address.ts'
+import { exclusionState, inclusionProblem } from '../../database/safety.ts'
+import { podName, volumeClaimName } from '../../model/process-group-id.ts'
+import { clusterStep, type Attempt } from '../cluster-step.ts'
+import {
+  changeProcessGroups,
+  type ClusterContext,
+  databaseAddress,
+  normalEvent,
+  processGroupsIn,
+  readDatabase,
+} from '../context.ts'
+import { exclusionTargets, hostsOf } from '../exclusion-targets.ts'
+import type { ProcessGroupStatus } from '../kind.ts'
+import { takeLock } from '../lock.ts'
+import { isTerminating } from '../observed.ts'
+import { excluded, isExcluded, isMarked } from '../process-groups.ts'
+import { continueWith, stopFor, type StepResult } from '../requeue.ts'
+
+const INCLUDE_DELAY_MS = 60_000
+
+export const removePods = clusterStep('RemovePods', async (context, attempt) => {
+  const groups = processGroupsIn(context).filter(isMarked)
+  if (groups.length === 0) return undefined
+  const reading = await readDatabase(context)
+  const status = 'status' in reading ? reading.status : undefined
+  const verified = status === undefined ? [] : await verifyExclusions(context, status, groups)
+  const isRemovable = (group: ProcessGroupStatus) =>
+    group.exclusionSkipped === true || verified.includes(group.processGroupID)
+  changeProcessGroups(context, (group) =>
+    verified.includes(group.processGroupID) ? excluded(group, context.now) : group,
+  )
+  const removable = groups.filter(isRemovable).filter((group) => !isKept(context, group))
+  await deleteObjects(context, removable, attempt)
+  const gone = removable.filter((group) => !hasObjects(context, group))
+  const blocked = gone.length > 0 ? await includeAndForget(context, status, gone) : undefined
+  if (blocked !== undefined) return blocked
+  const left = groups.filter((group) => !gone.includes(group)).map(({ processGroupID }) => processGroupID)
+  return left.length === 0 ? undefined : stopFor(`Waiting for the removal of process groups: ${left.join(', ')}`)
+})
+
+/** P1. The IDs of process groups whose processes hold nothing. A process that is not reported is verified by a blocking exclusion. */
+async function verifyExclusions(
+  context: ClusterContext,
+  status: DatabaseStatus,
+  groups: readonly ProcessGroupStatus[],
+): Promise<readonly string[]> {
+  if (!status.isAvailable) return []
+  const coordinators = new Set(
+    status.coordinators.map(({ address }) => {
+      const parsed = parseAddress(address)
+      return parsed === undefined ? address : hostOf(parsed)
+    }),
+  )
+  const states = groups
+    .filter((group) => group.exclusionSkipped !== true)
+    .filter((group) => !hostsOf(group).some((host) => coordinators.has(host)))
+    .map((group) => ({ group, state: exclusionState(status, group.processGroupID, hostsOf(group)) }))
+  // A process that is not reported may still hold the only copy of some data: the database itself must confirm.
+  const candidates = states.filter(({ state, group }) => {
+    if (state === 'excluded') return true
+    const targets = exclusionTargets(context, [group])
+    return state === 'unreported' && targets.length > 0 && targets.every((one) => status.exclusions.includes(one))
+  })
+  const address = databaseAddress(context)
+  if (candidates.length === 0 || address === undefined) return []
+  const known = candidates.filter(({ group }) => isExcluded(group)).map(({ group }) => group.processGroupID)
+  const unknown = candidates.filter(({ group }) => !isExcluded(group)).map(({ group }) => group)
+  if (unknown.length === 0) return known
+  const targets = exclusionTargets(context, unknown)
+  if (targets.length === 0) return known
+  const result = await context.calls.exclude({ ...address, targets, waits: true })
+  if ('failure' in result || result.value.some(({ state }) => state === 'in progress')) return known
+  return [...known, ...unknown.map(({ processGroupID }) => processGroupID)]
+}
+
+/** Whether a user keeps the objects of the process group. */
+function isKept({ settings, pods }: ClusterContext, { processGroupID }: ProcessGroupStatus): boolean {
+  if ((settings.spec.buggify?.blockRemoval ?? []).includes(processGroupID)) return true
+  const name = podName(settings.name, processGroupID)
+  return pods.some(({ metadata }) => metadata.name === name && metadata.annotations?.[ISOLATE_ANNOTATION] === 'true')
+}
+
+/** P2: the first of Pod, claim and Service that still exists. */
+function firstObject({ settings, pods, claims, services }: ClusterContext, { processGroupID }: ProcessGroupStatus) {
+  const name = podName(settings.name, processGroupID)
+  return (
+    pods.find(({ metadata }) => metadata.name === name) ??
+    claims.find(({ metadata }) => metadata.name === volumeClaimName(settings.name, processGroupID)) ??
+    services.find(({ metadata }) => metadata.name === name)
+  )
+}
+
+function hasObjects(context: ClusterContext, group: ProcessGroupStatus): boolean {
+  return firstObject(context, group) !== undefined
+}
+
+async function deleteObjects(
+  context: ClusterContext,
+  groups: readonly ProcessGroupStatus[],
+  attempt: Attempt,
+): Promise<void> {
+  const zones = new Set<string>()
+  const removed: string[] = []
+  for (const group of groups) {
+    const object = firstObject(context, group)
+    if (object === undefined || isTerminating(object)) continue
+    // P3
+    if (object.kind === 'Pod' && context.settings.automation.removalMode === 'Zone') {
+      if (zones.size > 0 && !zones.has(group.faultDomain ?? '')) continue
+      zones.add(group.faultDomain ?? '')
+    }
+    if ((await attempt(() => context.pass.act.remove(object))) === undefined) removed.push(group.processGroupID)
+  }
+  if (removed.length > 0) await normalEvent(context, 'RemovingProcesses', `Removing processes: ${removed.join(', ')}`)
+}
+
+/** Lifts exclusions and removes the process groups from the status. */
+async function includeAndForget(
+  context: ClusterContext,
+  status: DatabaseStatus | undefined,
+  gone: readonly ProcessGroupStatus[],
+): Promise<StepResult> {
+  const targets = exclusionTargets(context, gone).filter((target) => status?.exclusions.includes(target) === true)
+  const address = databaseAddress(context)
+  if (targets.length > 0 && address !== undefined) {
+    if (status === undefined)
+      return continueWith('the database cannot be read; no exclusion is lifted', INCLUDE_DELAY_MS)
+    const problem = inclusionProblem(status, context.waits.include)
+    if (problem !== undefined) return continueWith(`exclusions wait to be lifted: ${problem}`, INCLUDE_DELAY_MS)
+    const blocked = await takeLock(context)
+    if (blocked !== undefined) return blocked
+    await normalEvent(context, 'IncludingProcesses', `Including ${targets.join(', ')}`)
+    const result = await context.calls.include({ ...address, targets })
+    if ('failure' in result) return continueWith(result.failure.message, INCLUDE_DELAY_MS)
+  }
+  const ids = new Set(gone.map(({ processGroupID }) => processGroupID))
+  changeProcessGroups(context, (group) => (ids.has(group.processGroupID) ? undefined : group))
+  await context.pass.save()
+  return undefined
+}
