@@ -12,7 +12,7 @@ export function simulatorFolder({ folder }: Pick<DevPlace, 'folder'>): string {
 }
 
 /** Finds the tools, or writes the simulator. */
-export async function prepareInDev(dev: DevPlace): Promise<PreparedWing> {
+export function prepareInDev(dev: Pick<DevPlace, 'folder' | 'flags' | 'env'>): PreparedWing {
   const { flags, env } = dev
   const named = flags['fdb-bin'] ?? env['PAWL_FDB_BIN']
   if (named !== undefined && named !== '') return { flags: { 'fdb-bin': named }, note: `tools in "${named}"` }
@@ -20,14 +20,12 @@ export async function prepareInDev(dev: DevPlace): Promise<PreparedWing> {
   if (installed !== undefined) return { flags: { 'fdb-bin': installed }, note: `FoundationDB in "${installed}"` }
   const folder = simulatorFolder(dev)
   writeExecutables(folder, process.execPath)
-  return await Promise.resolve({
-    flags: { 'fdb-bin': folder },
-    note: 'a simulator, because no FoundationDB is installed; --fdb-bin names the folder of an installation',
-  })
+  const note = 'a simulator, because no FoundationDB is installed; --fdb-bin names the folder of an installation'
+  return { flags: { 'fdb-bin': folder }, note }
 }
 
 /** The flag of the node agent: without it, the agent writes the simulator of each version. */
-export function flagsInDev(dev: DevPlace): Readonly<Record<string, string>> {
+export function flagsInDev(dev: Pick<DevPlace, 'folder' | 'flags'>): Readonly<Record<string, string>> {
   const folder = dev.flags['fdb-bin']
   return folder === undefined || folder === simulatorFolder(dev) ? {} : { 'fdb-bin': folder }
 }

@@ -31,17 +31,13 @@ export interface Databases<Name extends string> {
 }
 
 /** Sets up the Kubernetes cluster before the tests of the file, and removes it afterwards. */
-export async function useDatabases<const Name extends string>(
-  name: string,
-  names: readonly Name[],
-): Promise<Databases<Name>> {
+export function useDatabases<const Name extends string>(name: string, names: readonly Name[]): Databases<Name> {
   const folder = mkdtempSync(join(tmpdir(), `pawl-${name}-`))
   afterAll(() => {
     rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
   })
   const state = join(folder, 'agent')
-  const dev = { kubeconfigPath: '', folder: state, isServerOurs: true, flags: {}, env: process.env }
-  const { flags, note } = await prepareInDev(dev)
+  const { flags, note } = prepareInDev({ folder: state, flags: {}, env: process.env })
   process.stderr.write(`${name}: ${note}\n`)
   const tools = ['--fdb-bin', flags['fdb-bin'] ?? '']
   const ofBoth = ['--wings', 'foundationdb', '--content-key', join(folder, 'content.key')]
