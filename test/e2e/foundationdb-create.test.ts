@@ -6,9 +6,10 @@ import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { describe, expect, it, vi } from 'vitest'
 
-import type { KubeObject } from '../../activities/kube/client.ts'
+import type { KubeObject, ObjectList } from '../../activities/kube/client.ts'
 import { PodFolder } from '../../worker/node-agent/pod-folder.ts'
 import { isRunning } from '../../worker/server/process-identity.ts'
+import { GROUP, VERSION } from '../../workflows/foundationdb/contract.ts'
 import { PATIENCE, useDatabases } from '../support/foundationdb/clusters.ts'
 
 const databases = useDatabases('foundationdb-create', ['shop'])
@@ -36,6 +37,17 @@ async function processes() {
 const versions = (objects: readonly { readonly metadata: { readonly resourceVersion?: string } }[]) =>
   objects.map(({ metadata: { resourceVersion } }) => resourceVersion)
 
+/** Starts a pass by the change of an annotation, and waits for its end. */
+async function pass(name: string): Promise<KubeObject> {
+  const path = shop().path('foundationdbclusters', NAME, `${GROUP}/${VERSION}`)
+  const touched = await shop().cluster.kube.request<KubeObject>('PATCH', path, {
+    body: { metadata: { annotations: { touched: name } } },
+    contentType: 'application/merge-patch+json',
+  })
+  await databases.tenants.pawl.waitUntilIdle(touched)
+  return touched
+}
+
 describe('a FoundationDBCluster of five processes', () => {
   it(
     'F1: becomes reconciled and available, with one pod and one claim for each process',
@@ -51,6 +63,9 @@ describe('a FoundationDBCluster of five processes', () => {
       expect(cluster.status?.connectionString).toMatch(/^sample:\w+@(?:127\.\d+\.\d+\.\d+:4501,?){3}$/)
       const addresses = new Set(pods.map((pod) => (pod['status'] as { readonly podIP: string }).podIP))
       expect(addresses.size).toBe(5)
+      const query = { fieldSelector: 'reason=ConfiguringDatabase' }
+      const { items } = await shop().cluster.kube.request<ObjectList>('GET', shop().path('events'), { query })
+      expect(items.map((event) => event['count'] ?? 1)).toEqual([1])
     },
   )
 
@@ -60,14 +75,11 @@ describe('a FoundationDBCluster of five processes', () => {
       (await shop().get(NAME)).metadata.resourceVersion,
       ...(await Promise.all(kinds.map(async (kind) => versions(await shop().objects(kind, NAME))))).flat(),
     ]
+    await pass('first')
+    // The first data movement of the database ends after the pass that created it.
+    expect((await shop().get(NAME)).status?.health).toMatchObject({ available: true, healthy: true })
     const before = await state()
-    // A change of an annotation starts a pass.
-    const path = shop().path('foundationdbclusters', NAME, 'apps.foundationdb.org/v1beta2')
-    const touched = await shop().cluster.kube.request<KubeObject>('PATCH', path, {
-      body: { metadata: { annotations: { touched: 'yes' } } },
-      contentType: 'application/merge-patch+json',
-    })
-    await databases.tenants.pawl.waitUntilIdle(touched)
+    const touched = await pass('second')
     expect(await state()).toEqual([touched.metadata.resourceVersion, ...before.slice(1)])
   })
 

@@ -97,13 +97,13 @@ export class DatabaseNamespace {
     return await this.cluster.kube.request<FoundationDBCluster>('GET', path)
   }
 
-  /** Waits until the cluster is reconciled and available. */
+  /** Waits until the cluster is reconciled and available. It becomes healthy when the first data movement ends. */
   async untilReconciled(name: string): Promise<FoundationDBCluster> {
     return await vi.waitFor(async () => {
       const found = await this.get(name)
       expect(found.status).toMatchObject({
         generations: { reconciled: found.metadata['generation'] },
-        health: { available: true, healthy: true },
+        health: { available: true, fullReplication: true },
       })
       return found
     }, PATIENCE)
