@@ -28,7 +28,8 @@ describe("FoundationDB's tools in `pawl dev`", () => {
       'tools in "/variable"',
     ],
     ['an installation in PATH', {}, { PATH: `bin:${installed}` }, installed, `FoundationDB in "${installed}"`],
-  ])('are in %s', (_, flags, env, expected, note) => {
+  ])('are in %s', (...[, flags, env, ...results]) => {
+    const [expected, note] = results
     const prepared = prepareInDev({ folder, flags, env })
     expect(prepared).toEqual({ flags: { 'fdb-bin': expected }, note })
     expect(flagsInDev({ folder, flags: prepared.flags })).toEqual({ 'fdb-bin': expected })
