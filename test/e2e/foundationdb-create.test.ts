@@ -37,6 +37,19 @@ async function processes() {
 const versions = (objects: readonly { readonly metadata: { readonly resourceVersion?: string } }[]) =>
   objects.map(({ metadata: { resourceVersion } }) => resourceVersion)
 
+/** Sets a field to its default, or removes it, so only the generation changes. Returns the reconciled cluster. */
+async function reconcileAgain() {
+  const { metadata, spec } = await shop().get(NAME)
+  const killProcesses = spec?.automationOptions?.killProcesses === true ? null : true
+  await shop().cluster.kube.request('PATCH', shop().path('foundationdbclusters', NAME, `${GROUP}/${VERSION}`), {
+    body: { spec: { automationOptions: { killProcesses } } },
+    contentType: 'application/merge-patch+json',
+  })
+  const reconciled = await shop().untilReconciled(NAME)
+  expect(reconciled.metadata['generation']).toBe(Number(metadata['generation']) + 1)
+  return reconciled
+}
+
 describe('a FoundationDBCluster of five processes', () => {
   it(
     'F1: becomes reconciled and available, with one pod and one claim for each process',
@@ -60,23 +73,16 @@ describe('a FoundationDBCluster of five processes', () => {
 
   it(
     'F2: changes no object of the cluster when it reconciles a spec with the same meaning',
-    { timeout: 60_000 },
+    { timeout: 120_000 },
     async () => {
       const kinds = ['pods', 'persistentvolumeclaims', 'configmaps']
       const state = async () =>
         (await Promise.all(kinds.map(async (kind) => versions(await shop().objects(kind, NAME))))).flat()
+      // The first data movement of the database ends after the pass that created it.
+      for (let isHealthy = false; !isHealthy; isHealthy = (await reconcileAgain()).status?.health?.healthy === true);
       const before = await state()
       expect(before.length).toBeGreaterThan(10)
-      const path = shop().path('foundationdbclusters', NAME, `${GROUP}/${VERSION}`)
-      // The default, so only the generation changes.
-      await shop().cluster.kube.request('PATCH', path, {
-        body: { spec: { automationOptions: { killProcesses: true } } },
-        contentType: 'application/merge-patch+json',
-      })
-      const { metadata, status } = await shop().untilReconciled(NAME)
-      expect(metadata['generation']).toBe(2)
-      // The first data movement of the database has ended since the pass that created it.
-      expect(status?.health).toMatchObject({ available: true, healthy: true })
+      await reconcileAgain()
       expect(await state()).toEqual(before)
     },
   )
