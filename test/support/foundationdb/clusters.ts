@@ -37,17 +37,17 @@ export function useDatabases<const Name extends string>(name: string, names: rea
     rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
   })
   const state = join(folder, 'agent')
-  const { flags, note } = prepareInDev({ folder: state, flags: {}, env: process.env })
+  const { flags, note } = prepareInDev({ flags: {}, env: process.env })
   process.stderr.write(`${name}: ${note}\n`)
-  const tools = ['--fdb-bin', flags['fdb-bin'] ?? '']
+  const tools = Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value])
   const ofBoth = ['--wings', 'foundationdb', '--content-key', join(folder, 'content.key')]
   const tenants = useTenants(name, names, undefined, {
     wings: ['foundationdb'],
     bridgeFlags: ofBoth,
-    workerFlags: [...ofBoth, ...tools],
+    workerFlags: [...ofBoth, ...tools, '--fdb-simulator', 'yes'],
     environments: { worker: TIME_SCALE },
   })
-  useNodeAgent(tenants, state, process.env['PAWL_FDB_BIN'] === undefined ? [] : tools)
+  useNodeAgent(tenants, state, tools)
   return { tenants, state, of: (tenant) => new DatabaseNamespace(tenants.of(tenant)) }
 }
 

@@ -1,9 +1,9 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-import { flagsInDev, prepareInDev, simulatorFolder } from '../../../../activities/foundationdb/pods/in-dev.ts'
+import { flagsInDev, prepareInDev } from '../../../../activities/foundationdb/pods/in-dev.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'fdb-in-dev-'))
 const installed = join(dir, 'installed')
@@ -13,9 +13,6 @@ beforeAll(() => {
   chmodSync(join(installed, 'fdbserver'), 0o755)
 })
 afterAll(() => rmSync(dir, { recursive: true }))
-
-const folder = join(dir, 'agent')
-const simulator = simulatorFolder({ folder })
 
 describe("FoundationDB's tools in `pawl dev`", () => {
   it.each([
@@ -30,17 +27,15 @@ describe("FoundationDB's tools in `pawl dev`", () => {
     ['an installation in PATH', {}, { PATH: `bin:${installed}` }, installed, `FoundationDB in "${installed}"`],
   ])('are in %s', (...[, flags, env, ...results]) => {
     const [expected, note] = results
-    const prepared = prepareInDev({ folder, flags, env })
+    const prepared = prepareInDev({ flags, env })
     expect(prepared).toEqual({ flags: { 'fdb-bin': expected }, note })
-    expect(flagsInDev({ folder, flags: prepared.flags })).toEqual({ 'fdb-bin': expected })
-    expect(existsSync(simulator)).toBe(false)
+    expect(flagsInDev({ flags: prepared.flags })).toEqual({ 'fdb-bin': expected })
   })
 
-  it('are otherwise those of the simulator, which the node agent writes for each version', () => {
-    const prepared = prepareInDev({ folder, flags: {}, env: { PATH: dir } })
-    expect(prepared.flags).toEqual({ 'fdb-bin': simulator })
+  it('are otherwise those of the simulator', () => {
+    const prepared = prepareInDev({ flags: {}, env: { PATH: dir } })
+    expect(prepared.flags).toEqual({})
     expect(prepared.note).toContain('a simulator, because no FoundationDB is installed')
-    expect(existsSync(join(simulator, 'fdbcli'))).toBe(true)
-    expect(flagsInDev({ folder, flags: prepared.flags })).toEqual({})
+    expect(flagsInDev({ flags: prepared.flags })).toEqual({})
   })
 })
