@@ -11,8 +11,11 @@ import { DEFAULT_VERSION } from './version.ts'
 
 /** The module of each tool. It exports `start`. */
 const TOOLS: Readonly<Record<string, string>> = {
+  backup_agent: './backup/start-backup-agent.ts',
+  fdbbackup: './backup/start-fdbbackup.ts',
   fdbcli: './cli/start.ts',
   fdbmonitor: './monitor/start.ts',
+  fdbrestore: './backup/start-fdbrestore.ts',
   fdbserver: './server/start.ts',
 }
 

@@ -1,229 +1,401 @@
-// A cluster with its objects and its database in memory: runs passes of the controller, and between them does the work of a kubelet. Records the writes
-// to the API server and the effects on the database.
-
-import { vi } from 'vitest'
+// Runs passes of the cluster controller against objects and a database in memory. Between passes the world does what kubelet, sidecar and fdbmonitor
+// do: new Pods get a Node and an address, Pods get the files of the ConfigMap, and processes start with these files. Time passes only between passes.
+//
+//   W1. A process keeps its command line until it is killed or its Pod is recreated, as fdbmonitor with `kill_on_configuration_change = false`.
+//   W2. A Pod gets the ConfigMap of the time when it starts; later only through its sidecar.
 
 import * as activities from '../../../activities/foundationdb/database/activities.ts'
+import type { DatabaseParts } from '../../../activities/foundationdb/database/activities.ts'
 import type { PodFiles, PodFilesResult } from '../../../activities/foundationdb/pod-client/sync-pods.ts'
+import { sha256, type ActivityContext, type JsonObject, wishedMs } from '../../../workflows/kit/index.ts'
+import { type FakedFaults, type PassCourse, runPass } from '../../../workflows/kit/testing/index.ts'
 import { clusterController } from '../../../workflows/foundationdb/cluster/controller.ts'
-import type { ClusterSpec, ClusterStatus, FoundationDBCluster } from '../../../workflows/foundationdb/cluster/kind.ts'
-import { type ObservedPod, substitutionsOf } from '../../../workflows/foundationdb/cluster/observed.ts'
+import type {
+  ClusterSpec,
+  FoundationDBCluster,
+  ProcessGroupStatus,
+} from '../../../workflows/foundationdb/cluster/kind.ts'
+import {
+  binaryFolderOf,
+  claimView,
+  imageOf,
+  type ObservedPod,
+  podView,
+  processClassOf,
+  processGroupOf,
+  serviceView,
+  substitutionsOf,
+} from '../../../workflows/foundationdb/cluster/observed.ts'
 import type { ClusterState } from '../../../workflows/foundationdb/cluster/pass.ts'
-import type { ActivityContext } from '../../../workflows/kit/index.ts'
-import { type PassCourse, runPass } from '../../../workflows/kit/testing/index.ts'
-import { MemoryDatabase, type RunningProcess } from './memory-database.ts'
+import { substitute } from '../../../workflows/foundationdb/resources/monitor-configuration.ts'
+import { type Clock, MemoryDatabase, type MemoryProcess } from './memory-database.ts'
 
-const START = Date.UTC(2026, 0, 1)
-const MOST_PASSES = 60
+type Course = PassCourse<ClusterState, FoundationDBCluster>
+type Texts = Readonly<Record<string, string>>
 
-export type ClusterCourse = PassCourse<ClusterState, FoundationDBCluster>
+/** 2026-01-01. */
+const START_SECONDS = 1_767_225_600
+/** The usual time between passes: Events of Pods wake the controller earlier than its delays. */
+const PASS_SECONDS = 30
 
-/** The spec of most scenarios: 17 process groups. Source: spec/foundationdb.md 6.2, F1. */
-export const DOUBLE: ClusterSpec = {
-  version: '7.1.67',
-  databaseConfiguration: { redundancy_mode: 'double', storage: 4 },
-  processCounts: { cluster_controller: 1 },
+/** The files that the sidecar has copied in a Pod. */
+interface PodDirectory {
+  /** Of the ConfigMap at that time. */
+  readonly data: Texts
+  readonly binaryFolder: string
 }
 
 export class ClusterWorld {
+  readonly clock: Clock
   readonly database: MemoryDatabase
-  /** Texts such as `create Pod sample-storage-1`, of all passes. */
-  readonly writes: string[] = []
-  /** Reasons of Events, of all passes. */
-  readonly events: string[] = []
+  target: FoundationDBCluster
+  /** The passes since the last call of `takePasses`. */
+  readonly courses: Course[] = []
+  /** Names of Pods, volume claims or Services whose deletion does not end. */
+  readonly held = new Set<string>()
   /** Names of Pods whose sidecar does not answer. */
   readonly unreachable = new Set<string>()
-  /** Names of objects that stay while they are deleted. */
-  readonly stuck = new Set<string>()
-  /** Names of Pods that no Node accepts. */
-  readonly pending = new Set<string>()
-  spec: ClusterSpec
-  generation = 1
-  status: ClusterStatus = {}
-  state: Partial<ClusterState> = {}
-  seconds = 0
-  readonly #versions: Readonly<Record<string, string>>
-  #addresses = 0
+  /** IDs of process groups whose process does not run. */
+  readonly stopped = new Set<string>()
+  /** Chooses the Node of a new Pod. @param count the number of Pods created so far. */
+  nodeOf: (pod: string, count: number) => string = (_, count) => `node-${count}`
+  fails: FakedFaults = {}
+  pods: readonly JsonObject[] = []
+  claims: readonly JsonObject[] = []
+  services: readonly JsonObject[] = []
+  configMap: JsonObject | undefined
+  private readonly files = new Map<string, PodDirectory>()
+  private created = 0
 
   constructor(
-    spec: ClusterSpec = DOUBLE,
-    versions: Readonly<Record<string, string>> = { '7.1.67': 'fdb00b071010000' },
+    spec: Partial<ClusterSpec> = {},
+    shared: { readonly database?: MemoryDatabase; readonly clock?: Clock } = {},
   ) {
-    this.spec = spec
-    this.#versions = versions
-    this.database = new MemoryDatabase('', () => this.#running())
+    this.clock = shared.clock ?? { seconds: START_SECONDS }
+    this.database = shared.database ?? new MemoryDatabase(this.clock)
+    this.database.restart = (addresses) => {
+      this.restart(addresses)
+    }
+    this.target = {
+      apiVersion: 'apps.foundationdb.org/v1beta2',
+      kind: 'FoundationDBCluster',
+      metadata: {
+        name: 'db',
+        namespace: 'default',
+        uid: 'uid-db',
+        resourceVersion: '1',
+        generation: 1,
+        creationTimestamp: '2026-01-01T00:00:00Z',
+      },
+      spec: { version: '7.1.67', ...spec },
+    }
   }
 
+  get groups(): readonly ProcessGroupStatus[] {
+    return this.target.status?.processGroups ?? []
+  }
+
+  get generations() {
+    return this.target.status?.generations ?? {}
+  }
+
+  idsOf(processClass: string): readonly string[] {
+    return this.groups
+      .filter((group) => group.processClass === processClass)
+      .map(({ processGroupID }) => processGroupID)
+  }
+
+  isCoordinator(id: string): boolean {
+    const { connectionString = '' } = this.target.status ?? {}
+    const { addresses = [] } = this.groups.find(({ processGroupID }) => processGroupID === id) ?? {}
+    return addresses.some((address) => connectionString.includes(`${address}:`))
+  }
+
+  /** The names of Pods of a class. */
+  podsOf(processClass: string): readonly string[] {
+    return this.podViews()
+      .filter((pod) => processClassOf(pod) === processClass)
+      .map(({ metadata }) => metadata.name)
+  }
+
+  /** Changes fields of the spec, as a user does. */
   change(spec: Partial<ClusterSpec>): void {
-    this.spec = { ...this.spec, ...spec }
-    this.generation++
+    const { metadata } = this.target
+    this.target = {
+      ...this.target,
+      metadata: { ...metadata, generation: metadata.generation + 1 },
+      spec: { ...this.target.spec, ...spec },
+    }
   }
 
-  get pods(): readonly ObservedPod[] {
-    return this.state.pods ?? []
-  }
-
-  /** Names of the existing objects of a state, sorted. */
-  names(state: 'pods' | 'claims' | 'services'): readonly string[] {
-    return (this.state[state] ?? []).map(({ metadata }) => metadata.name).sort()
-  }
-
-  /** Runs one pass, then the kubelet. */
-  async pass(): Promise<ClusterCourse> {
-    vi.setSystemTime(START + this.seconds * 1000)
-    const target = {
-      metadata: { name: 'sample', uid: 'uid-sample', generation: this.generation },
-      spec: this.spec,
-      status: this.status,
-    } as unknown as FoundationDBCluster
-    const course = await runPass(clusterController, { target, state: this.#stateForPass(), calls: this.#calls() })
-    this.writes.push(...course.written)
-    this.events.push(...course.events.map(({ reason }) => reason))
-    this.status = course.next.target.status ?? {}
-    this.state = this.#kept(course)
-    this.#runKubelet()
-    // The database follows the first connection string.
-    if (this.database.connectionString === '') this.database.connectionString = this.status.connectionString ?? ''
-    this.seconds += 20
+  async pass(): Promise<Course> {
+    const whole = this.pods
+    const course = await runPass(clusterController, {
+      target: this.target,
+      state: {
+        pods: whole.map(podView),
+        claims: this.claims.map(claimView),
+        services: this.services.map(serviceView),
+        configMap: this.configMap,
+        wholePods: whole,
+      },
+      calls: this.calls(),
+      fails: this.fails,
+      latest: new Date(this.clock.seconds * 1000),
+    })
+    this.courses.push(course)
+    this.take(course)
+    const wished = (wishedMs(course.outcome) ?? 0) / 1000
+    this.advance(Math.max(PASS_SECONDS, wished))
     return course
   }
 
-  /** Runs passes until nothing is left to do. @returns the number of passes. */
-  async reconcile(): Promise<number> {
-    for (let passes = 1; passes <= MOST_PASSES; passes++) {
+  /** Runs passes until one reconciles the generation and requests no other. @throws a plain Error after `most` passes. */
+  async settle(most = 60): Promise<void> {
+    for (let count = 0; count < most; count++) {
       const { ended } = await this.pass()
-      if (ended !== undefined) return passes
+      if (ended !== undefined && this.generations.reconciled === this.target.metadata.generation) return
     }
-    const reconciled = (this.status.conditions ?? []).find(({ type }) => type === 'Reconciled')
     throw new Error(
-      `not reconciled after ${MOST_PASSES} passes: ${reconciled?.reason ?? ''}: ${reconciled?.message ?? ''}; ${JSON.stringify(this.status.generations)}`,
+      `not reconciled after ${most} passes: ${JSON.stringify(this.condition)} ${JSON.stringify(this.generations)}`,
     )
   }
 
-  /** Forgets writes, Events and effects up to now. */
-  forget(): void {
-    this.writes.length = 0
-    this.events.length = 0
-    this.database.effects.length = 0
+  /** The effects on the database since the last call: process groups by their classes, addresses by their number, such as `exclude no_wait storage`. */
+  takeEffects(): readonly string[] {
+    return this.database.effects.splice(0).map((effect) => {
+      const words = effect.replaceAll(/locality_instance_id:(?:\S+-)?([a-z_]+)-\d+/g, '$1').split(' ')
+      const addresses = words.filter((word) => /^[\d.]+:\d+/.test(word)).length
+      const others = words.filter((word) => !/^[\d.]+:\d+/.test(word))
+      return [...new Set(others), ...(addresses === 0 ? [] : [`${addresses} addresses`])].join(' ')
+    })
   }
 
-  #stateForPass(): Partial<ClusterState> {
-    return { ...this.state, wholePods: (this.state.pods ?? []) as unknown as ClusterState['wholePods'] }
-  }
-
-  #calls() {
-    const context = {
-      parts: { databases: this.database.provider(this.#versions), now: () => new Date(START + this.seconds * 1000) },
-      signal: new AbortController().signal,
-    } as unknown as ActivityContext
-    const all = Object.entries(activities).filter(([name]) => name !== 'syncPods')
-    return {
-      ...Object.fromEntries(
-        all.map(([name, run]) => [
-          name,
-          (input: never) => (run as (...input: unknown[]) => Promise<unknown>)(input, context),
-        ]),
-      ),
-      syncPods: ({ pods }: { readonly pods: readonly PodFiles[] }): readonly PodFilesResult[] =>
-        pods.map(({ pod }) => ({
-          pod,
-          state: this.unreachable.has(pod) ? 'unreachable' : 'current',
-          message: '',
-        })),
+  /** The number of writes of all passes since the last call of `takePasses`, by verb and kind. */
+  get writes(): Readonly<Record<string, number>> {
+    const counts: Record<string, number> = {}
+    for (const { verb, object } of this.courses.flatMap(({ writes }) => writes)) {
+      const text = `${verb} ${object.kind}`
+      counts[text] = (counts[text] ?? 0) + 1
     }
+    return counts
   }
 
-  /** Objects that are stuck survive their deletion with a deletionTimestamp. */
-  #kept(course: ClusterCourse): Partial<ClusterState> {
-    const { pods, claims, services, configMap } = course.next.state
-    const keep = <One extends { readonly metadata: { readonly name: string; readonly deletionTimestamp?: string } }>(
-      before: readonly One[] = [],
-      after: readonly One[],
-    ): readonly One[] => [
-      ...after,
+  /** Reasons of the Events of all passes since the last call of `takePasses`, without repetitions. */
+  get events(): readonly string[] {
+    return [...new Set(this.courses.flatMap(({ events }) => events.map(({ reason }) => reason)))]
+  }
+
+  takePasses(): readonly Course[] {
+    return this.courses.splice(0)
+  }
+
+  get condition() {
+    const [condition] = this.target.status?.conditions ?? []
+    return condition
+  }
+
+  /** Lets time pass, and the Pods with it. */
+  advance(seconds: number): void {
+    this.clock.seconds += seconds
+    this.pods = this.pods.map((pod) => this.started(pod))
+    this.services = this.services.map((service, at) => withAddress(service, at))
+    this.run()
+  }
+
+  /** Deletes a Pod, as a user or a Node failure does. */
+  deletePod(name: string): void {
+    this.pods = this.pods.filter(({ metadata }) => metadata.name !== name)
+  }
+
+  annotatePod(name: string, annotations: Texts): void {
+    this.pods = this.pods.map((pod) => {
+      const { metadata } = pod
+      return metadata.name === name
+        ? { ...pod, metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations } } }
+        : pod
+    })
+  }
+
+  private take({ next, writes }: Course): void {
+    const { target, state } = next
+    this.target = target
+    this.configMap = state.configMap as unknown as JsonObject | undefined
+    const removed = writes.flatMap((write) => (write.verb === 'remove' ? [write.object.metadata.name] : []))
+    const deletionTimestamp = new Date(this.clock.seconds * 1000).toISOString()
+    const withHeld = (before: readonly JsonObject[], now: readonly unknown[]): readonly JsonObject[] => [
+      ...(now as readonly JsonObject[]),
       ...before
-        .filter(
-          ({ metadata }) => this.stuck.has(metadata.name) && !after.some((one) => one.metadata.name === metadata.name),
-        )
-        .map((one) => ({
-          ...one,
-          metadata: { deletionTimestamp: new Date(START + this.seconds * 1000).toISOString(), ...one.metadata },
-        })),
+        .filter(({ metadata }) => removed.includes(metadata.name) && this.held.has(metadata.name))
+        .filter(({ metadata }) => !now.some((one) => (one as JsonObject).metadata.name === metadata.name))
+        .map((one) => ({ ...one, metadata: { ...one.metadata, deletionTimestamp } })),
     ]
+    const isPod = (name: string) =>
+      this.pods.some(({ metadata }) => metadata.name === name && metadata.deletionTimestamp === undefined)
+    // A held Pod and its Service have one name: the Service is removed after the Pod.
+    this.pods = withHeld(this.pods, state.wholePods)
+    this.claims = withHeld(this.claims, state.claims)
+    this.services = withHeld(this.services, state.services).filter(
+      (one) => !removed.includes(one.metadata.name) || isPod(one.metadata.name) || this.held.has(one.metadata.name),
+    )
+  }
+
+  private calls() {
+    const context: ActivityContext = {
+      subject: { kind: 'FoundationDBCluster', uid: 'uid-db', namespace: 'default', name: 'db' },
+      callID: 'call',
+      attempt: 1,
+      parts: {
+        databases: this.database.provider,
+        now: () => new Date(this.clock.seconds * 1000),
+      } satisfies DatabaseParts,
+      signal: new AbortController().signal,
+      heartbeat: () => undefined,
+      progress: undefined,
+      log: console,
+    }
+    const commands = Object.entries(activities).filter(([name]) => name !== 'syncPods')
+    const bound = commands.map(([name, run]) => {
+      const call = run as (input: never, context: ActivityContext) => Promise<unknown>
+      return [name, (input: never) => call(input, context)] as const
+    })
     return {
-      pods: keep(this.state.pods, pods),
-      claims: keep(this.state.claims, claims),
-      services: keep(this.state.services, services),
-      configMap,
+      ...Object.fromEntries(bound),
+      syncPods: ({ pods }: { readonly pods: readonly PodFiles[] }) => pods.map((one) => this.sync(one)),
     }
   }
 
-  #runKubelet(): void {
-    const pods = this.pods.map((pod) => {
-      if (pod.status?.podIP !== undefined || this.pending.has(pod.metadata.name)) return pod
-      const address = `10.0.0.${++this.#addresses}`
-      return {
-        ...pod,
-        spec: { ...pod.spec, nodeName: `node-${pod.metadata.name}` },
-        status: {
-          phase: 'Running',
-          podIP: address,
-          podIPs: [{ ip: address }],
-          containerStatuses: pod.spec.containers.map(({ name }) => ({ name, ready: true })),
-        },
-      }
-    })
-    const services = (this.state.services ?? []).map((service) =>
-      service.spec.clusterIP === undefined
-        ? { ...service, spec: { ...service.spec, clusterIP: `10.1.0.${++this.#addresses}` } }
-        : service,
-    )
-    this.state = { ...this.state, pods, services }
+  /** W2. Stands at the HTTP interface of the Pods' sidecars. */
+  private sync({ pod, files }: PodFiles): PodFilesResult {
+    const data = this.configMap?.['data'] as Texts | undefined
+    const found = this.podViews().find(({ metadata }) => metadata.name === pod)
+    if (data === undefined || found === undefined || this.unreachable.has(pod))
+      return { pod, state: 'unreachable', message: 'no answer' }
+    this.files.set(pod, { data, binaryFolder: binaryFolderOf(found) })
+    const isCurrent =
+      files['fdb.cluster'] === sha256(data['cluster-file'] ?? '') &&
+      files['fdbmonitor.conf'] ===
+        sha256(
+          substitute(data[monitorKeyOf(found)] ?? '', { ...substitutionsOf(found), BINARY_DIR: binaryFolderOf(found) }),
+        )
+    this.run()
+    return { pod, state: isCurrent ? 'current' : 'outdated', message: '' }
   }
 
-  /** The processes that the monitors of the running Pods would start with the present ConfigMap. */
-  #running(): readonly RunningProcess[] {
-    return this.pods.flatMap((pod) => {
-      const values = substitutionsOf(pod)
-      if (pod.status?.phase !== 'Running' || values === undefined) return []
-      const processClass = pod.metadata.labels?.['foundationdb.org/fdb-process-class'] ?? ''
-      const servers = values[`${processClass.toUpperCase()}_SERVERS_PER_POD`]
-      const density = servers === undefined ? '' : `-density-${servers}`
-      const configuration = this.state.configMap?.data?.[`fdbmonitor-conf-${processClass}${density}`] ?? ''
-      return processesIn(configuration, pod, values)
+  private podViews(): readonly ObservedPod[] {
+    return this.pods.map(podView)
+  }
+
+  private started(pod: JsonObject): JsonObject {
+    if (pod['status'] !== undefined) return pod
+    const count = ++this.created
+    const spec = pod['spec'] as {
+      readonly containers: readonly { readonly name: string }[]
+      readonly nodeName?: string
+    }
+    const { name } = pod.metadata
+    this.files.set(name, { data: (this.configMap?.['data'] ?? {}) as Texts, binaryFolder: '/usr/bin' })
+    return {
+      ...pod,
+      metadata: {
+        ...pod.metadata,
+        uid: `uid-${count}`,
+        creationTimestamp: new Date(this.clock.seconds * 1000).toISOString(),
+      },
+      spec: { ...spec, nodeName: this.nodeOf(name, count) },
+      status: {
+        phase: 'Running',
+        podIP: `10.1.${Math.floor(count / 200)}.${(count % 200) + 1}`,
+        podIPs: [{ ip: `10.1.${Math.floor(count / 200)}.${(count % 200) + 1}` }],
+        containerStatuses: spec.containers.map((one) => ({ name: one.name, ready: true })),
+      },
+    }
+  }
+
+  /** W1. Starts the missing processes and ends those without a Pod. */
+  private run(): void {
+    const { processes } = this.database
+    this.database.processes = this.podViews().flatMap((pod) => {
+      const id = processGroupOf(pod) ?? ''
+      if (pod.metadata.deletionTimestamp !== undefined || this.stopped.has(id)) return []
+      return this.processesOf(pod).map((process) => {
+        const running = processes.find((one) => one.address === process.address)
+        return running ?? process
+      })
     })
+  }
+
+  private restart(addresses: readonly string[]): void {
+    this.database.processes = this.database.processes.filter(({ address }) => !addresses.includes(address))
+    this.run()
+  }
+
+  /** The processes that fdbmonitor starts with the files of the Pod. */
+  private processesOf(pod: ObservedPod): readonly MemoryProcess[] {
+    const { data = {}, binaryFolder = '' } = this.files.get(pod.metadata.name) ?? {}
+    const text = substitute(data[monitorKeyOf(pod)] ?? '', { ...substitutionsOf(pod), BINARY_DIR: binaryFolder })
+    return text
+      .split(/^\[fdbserver\.\d+\]\n/m)
+      .slice(1)
+      .map((section) => {
+        const pairs = section
+          .trim()
+          .split('\n')
+          .map((line) => line.split(' = ', 2) as [string, string])
+        const { command = '', ...parameters } = Object.fromEntries(pairs)
+        const localities = Object.entries(parameters).flatMap(([name, value]) =>
+          name.startsWith('locality_') ? [[name.slice('locality_'.length), value]] : [],
+        )
+        return {
+          processGroup: processGroupOf(pod) ?? '',
+          processClass: parameters['class'] ?? '',
+          address: parameters['public_address']?.split(',')[0] ?? '',
+          commandLine: [command, ...Object.entries(parameters).map(([name, value]) => `--${name}=${value}`)].join(' '),
+          locality: Object.fromEntries(localities) as Texts,
+          version: /\/bin\/(\d+\.\d+\.\d+)\//.exec(command)?.[1] ?? imageOf(pod, 'foundationdb')?.split(':')[1] ?? '',
+          started: this.clock.seconds,
+        }
+      })
   }
 }
 
-/** Reads a configuration of fdbmonitor. */
-function processesIn(
-  configuration: string,
-  pod: ObservedPod,
-  values: Readonly<Record<string, string>>,
-): readonly RunningProcess[] {
-  const image = (name: string) => pod.spec.containers.find((one) => one.name === name)?.image ?? ''
-  const versionOf = (text: string) => /:(\d+\.\d+\.\d+)/.exec(text)?.[1] ?? ''
-  const [main, sidecar] = [versionOf(image('foundationdb')), versionOf(image('foundationdb-kubernetes-sidecar'))]
-  const folder = main === sidecar ? '/usr/bin' : `/var/dynamic-conf/bin/${sidecar}`
-  const all = { ...values, BINARY_DIR: folder }
-  const text = Object.entries(all).reduce((now, [name, value]) => now.replaceAll(`$${name}`, value), configuration)
-  return text
-    .split(/^\[fdbserver\.\d+\]$/m)
-    .slice(1)
-    .map((section) => {
-      const lines = section.trim().split('\n')
-      const parameters = new Map(lines.map((line) => line.split(' = ') as [string, string]))
-      const args = [...parameters].filter(([name]) => name !== 'command').map(([name, value]) => `--${name}=${value}`)
-      const locality = [...parameters].flatMap(([name, value]) =>
-        name.startsWith('locality_') ? [[name.slice('locality_'.length), value] as const] : [],
-      )
-      return {
-        pod: pod.metadata.uid,
-        address: parameters.get('public_address') ?? '',
-        processClass: parameters.get('class') ?? '',
-        commandLine: [parameters.get('command') ?? '', ...args].join(' '),
-        version: sidecar,
-        locality: Object.fromEntries(locality),
-      }
-    })
+/** The key of the ConfigMap that the Pod mounts as fdbmonitor.conf. */
+function monitorKeyOf(pod: ObservedPod): string {
+  const processClass = processClassOf(pod) ?? ''
+  const servers = substitutionsOf(pod)?.[`${processClass.toUpperCase()}_SERVERS_PER_POD`]
+  return `fdbmonitor-conf-${processClass}${servers === undefined ? '' : `-density-${servers}`}`
+}
+
+function withAddress(service: JsonObject, at: number): JsonObject {
+  const spec = service['spec'] as { readonly clusterIP?: string }
+  return { ...service, spec: { ...spec, clusterIP: spec.clusterIP ?? `10.96.0.${at + 1}` } }
+}
+
+const LONG_UPTIME_SECONDS = 1000
+
+/** The classes of `runningCluster`. */
+export const COUNTS = { log: 2, stateless: 3, cluster_controller: 1 }
+
+/** A reconciled cluster of 10 Pods, 4 of them with storage, whose processes have run for a long time. */
+export async function runningCluster(
+  spec: Partial<ClusterSpec> = {},
+  nodeOf?: ClusterWorld['nodeOf'],
+): Promise<ClusterWorld> {
+  const world = new ClusterWorld({ databaseConfiguration: { storage: 4 }, processCounts: COUNTS, ...spec })
+  if (nodeOf !== undefined) world.nodeOf = nodeOf
+  await world.settle()
+  world.advance(LONG_UPTIME_SECONDS)
+  world.takeEffects()
+  world.takePasses()
+  return world
+}
+
+/** Four Nodes; a recreated Pod returns to its Node. */
+export function fourNodes(): ClusterWorld['nodeOf'] {
+  const nodes = new Map<string, string>()
+  return (pod, count) => {
+    const node = nodes.get(pod) ?? `node-${count % 4}`
+    nodes.set(pod, node)
+    return node
+  }
 }

@@ -1,186 +1,209 @@
-// A database in memory for tests of the controllers: processes derive from Pods that run, each with the command line of its last start. It records the
-// commands that change it. It stands at the seam `Database`; the tools and their simulation are tested elsewhere.
+// A FoundationDB database in memory, at the interface `Database` of the activities, for tests of the cluster controller. It records each effect as the
+// words of fdbcli. Its processes are given by the test's Pods (cluster-world.ts).
+//
+//   D1. An exclusion is complete at once, except for process groups in `moving`.
+//   D2. A lost storage process leaves one replica less for `HEALING_SECONDS`.
+//   D3. Without a majority of coordinators, and while `isDown`, the database is unavailable and every command times out.
 
 import type { Database, DatabaseProvider, KeyChange } from '../../../activities/foundationdb/database/database.ts'
-import { CommandFailure } from '../../../activities/foundationdb/database/fdbcli-output.ts'
+import { CommandFailure, type ExclusionReport } from '../../../activities/foundationdb/database/fdbcli-output.ts'
 import type { DatabaseStatus, ProcessStatus } from '../../../activities/foundationdb/database/status.ts'
+import { hostOf, localityExclusion, parseAddress } from '../../../workflows/foundationdb/database/process-address.ts'
+import { isLogClass } from '../../../workflows/foundationdb/contract.ts'
+import { compactVersion } from '../../../workflows/foundationdb/model/version.ts'
 
-/** A process that a running Pod starts. */
-export interface RunningProcess {
-  readonly pod: string
-  readonly address: string
-  readonly processClass: string
-  /** With which it would start now. */
-  readonly commandLine: string
-  readonly version: string
-  readonly locality: Readonly<Record<string, string>>
+/** Unix seconds. */
+export interface Clock {
+  seconds: number
 }
 
-export class MemoryDatabase {
-  /** Effects in order, such as `configure new double ssd-2 ...`. */
+export interface MemoryProcess {
+  readonly processGroup: string
+  readonly processClass: string
+  /** `IP:port`. */
+  readonly address: string
+  readonly commandLine: string
+  readonly locality: Readonly<Record<string, string>>
+  readonly version: string
+  /** Unix seconds. */
+  readonly started: number
+}
+
+const LONG_AGO_SECONDS = 10_000
+const HEALING_SECONDS = 60
+const COPIES: Readonly<Record<string, number>> = { single: 1, double: 2, triple: 3 }
+
+export class MemoryDatabase implements Database {
+  /** Such as `exclude no_wait locality_instance_id:storage-1`, in order. */
   readonly effects: string[] = []
+  processes: readonly MemoryProcess[] = []
   readonly exclusions = new Set<string>()
+  /** Process groups whose data has not moved away. */
+  readonly moving = new Set<string>()
+  /** Values by keys in Latin-1. */
   readonly keys = new Map<string, Uint8Array>()
-  configuration: Record<string, unknown> | undefined
-  connectionString: string
-  isAvailable = true
-  isReadable = true
-  isDataHealthy = true
-  uptimeSeconds = 60_000
-  secondsSinceRecovery = 1000
-  /** IDs of process groups whose data has not moved away yet. */
-  readonly holding = new Set<string>()
-  /** IDs of process groups whose processes do not report. */
-  readonly missing = new Set<string>()
-  readonly clients: { clientVersion: string; protocolVersion: string; address: string }[] = []
-  readonly #started = new Map<string, { readonly commandLine: string; readonly version: string }>()
-  readonly #processes: () => readonly RunningProcess[]
-  #changes = 0
+  isDown = false
+  /** Replaces fields of the status. */
+  overrides: Partial<DatabaseStatus> = {}
+  restart: (addresses: readonly string[]) => void = () => undefined
+  private readonly clock: Clock
+  /** Unix seconds by process group. */
+  private readonly storageSeen = new Map<string, number>()
+  private configuration: Readonly<Record<string, unknown>> | undefined
+  private coordinators: readonly string[] | undefined
+  private description = ''
+  private generation = 0
+  private recovered: number
 
-  constructor(connectionString: string, processes: () => readonly RunningProcess[]) {
-    this.connectionString = connectionString
-    this.#processes = processes
+  constructor(clock: Clock) {
+    this.clock = clock
+    this.recovered = clock.seconds - LONG_AGO_SECONDS
   }
 
-  provider(versions: Readonly<Record<string, string>> = { '7.1.67': 'fdb00b071010000' }): DatabaseProvider {
+  /** For activities. A database is created by `configure new` through the connection string of the call. */
+  get provider(): DatabaseProvider {
     return {
-      open: () => this.#database(),
-      isSupported: (version) => Promise.resolve(version in versions),
-      protocolOf: (version) => Promise.resolve(versions[version] ?? ''),
+      open: ({ connectionString }) => {
+        if (this.coordinators === undefined) {
+          const [name = '', addresses = ''] = connectionString.split('@')
+          this.description = name.split(':')[0] ?? ''
+          this.generation = 0
+          this.coordinators = addresses.split(',')
+          this.firstConnection = connectionString
+        }
+        return this
+      },
+      isSupported: () => Promise.resolve(true),
+      protocolOf: (version) => Promise.resolve(`protocol of ${compactVersion(version)}`),
     }
   }
 
-  /** A process keeps the command line of its start until it is killed or its Pod is gone. */
-  processes(): readonly ProcessStatus[] {
-    const running = this.#processes()
-    for (const key of this.#started.keys()) if (!running.some((one) => keyOf(one) === key)) this.#started.delete(key)
-    return running
-      .filter(({ locality }) => !this.missing.has(locality['instance_id'] ?? ''))
-      .map((process) => this.#statusOf(process))
+  private firstConnection = ''
+
+  status(): Promise<DatabaseStatus> {
+    return Promise.resolve({ ...this.statusNow(), ...this.overrides })
   }
 
-  #statusOf(process: RunningProcess): ProcessStatus {
-    const { address, processClass, locality } = process
-    const started = this.#started.get(keyOf(process)) ?? process
-    this.#started.set(keyOf(process), started)
-    const id = locality['instance_id'] ?? ''
-    const host = address.replace(/:\d+(?::tls)?$/, '')
-    const isExcluded = this.exclusions.has(`locality_instance_id:${id}`) || this.exclusions.has(host)
-    const isCoordinator = this.connectionString.split('@')[1]?.split(',').includes(address) === true
-    return {
-      address,
-      processClass,
-      locality,
-      isExcluded,
-      commandLine: started.commandLine,
-      version: started.version,
-      isUnderMaintenance: false,
-      uptimeSeconds: this.uptimeSeconds,
-      runLoopBusy: 0,
-      roles: [
-        ...(isCoordinator ? [{ role: 'coordinator' }] : []),
-        ...(isExcluded && !this.holding.has(id) ? [] : [{ role: processClass }]),
-      ],
-      messages: [],
-    }
+  async configure(configuration: string, { isNew }: { readonly isNew: boolean }): Promise<void> {
+    if (isNew && this.configuration !== undefined) throw new CommandFailure('exists', 'the database exists already')
+    await this.perform(`configure ${isNew ? 'new ' : ''}${configuration}`, isNew)
+    this.configuration = configurationIn(configuration)
   }
 
-  #database(): Database {
-    const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('latin1')
-    const apply = (changes: readonly KeyChange[]) => {
+  async exclude(
+    targets: readonly string[],
+    { waits }: { readonly waits: boolean },
+  ): Promise<readonly ExclusionReport[]> {
+    await this.perform(`exclude ${waits ? '' : 'no_wait '}${targets.join(' ')}`)
+    for (const target of targets) this.exclusions.add(target)
+    const isMoving = targets.some((target) => [...this.moving].some((id) => target === localityExclusion(id)))
+    if (waits && isMoving) throw new CommandFailure('timeout', 'exclude: fdbcli reached its time-out')
+    return targets.map((target) => ({ target, state: isMoving ? 'in progress' : 'excluded' }))
+  }
+
+  async include(targets: readonly string[]): Promise<void> {
+    await this.perform(`include ${targets.join(' ')}`)
+    for (const target of targets) this.exclusions.delete(target)
+  }
+
+  async kill(addresses: readonly string[], { isUpgrade }: { readonly isUpgrade: boolean }): Promise<void> {
+    await this.perform(`kill${isUpgrade ? ' twice' : ''} ${addresses.join(' ')}`)
+    this.restart(addresses)
+  }
+
+  async changeCoordinators(addresses: readonly string[]): Promise<string> {
+    await this.perform(`coordinators ${addresses.join(' ')}`)
+    this.coordinators = addresses
+    this.generation++
+    return await this.connectionString()
+  }
+
+  connectionString(): Promise<string> {
+    return Promise.resolve(this.stored)
+  }
+
+  startMaintenance(zone: string, seconds: number): Promise<void> {
+    return this.perform(`maintenance on ${zone} ${seconds}`)
+  }
+
+  endMaintenance(): Promise<void> {
+    return this.perform('maintenance off')
+  }
+
+  readPrefix(prefix: Uint8Array) {
+    const start = textOf(prefix)
+    const found = [...this.keys]
+      .filter(([key]) => key.startsWith(start))
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+    return this.checked(() => found.map(([key, value]) => ({ key: Buffer.from(key, 'latin1'), value })))
+  }
+
+  write(changes: readonly KeyChange[]): Promise<void> {
+    return this.checked(() => {
       for (const { key, value } of changes) {
-        if (value === undefined) this.keys.delete(text(key))
-        else this.keys.set(text(key), value)
+        if (value === undefined) this.keys.delete(textOf(key))
+        else this.keys.set(textOf(key), value)
       }
-    }
-    const run = (effect: string, change: () => void) => {
-      if (!this.isAvailable) return Promise.reject(new CommandFailure('timeout', 'fdbcli reached its time-out'))
-      this.effects.push(effect)
-      change()
-      return Promise.resolve()
-    }
-    return {
-      status: () =>
-        this.isReadable
-          ? Promise.resolve(this.status())
-          : Promise.reject(new CommandFailure('timeout', 'status json: fdbcli reached its time-out')),
-      configure: (configuration, { isNew }) => {
-        if (isNew && this.configuration !== undefined)
-          return Promise.reject(new CommandFailure('exists', 'configure: the database exists already'))
-        return run(`configure ${isNew ? 'new ' : ''}${configuration}`, () => {
-          this.configuration = { ...this.configuration, ...parsed(configuration) }
-        })
-      },
-      exclude: async (targets, { waits }) => {
-        if (!targets.every((target) => this.exclusions.has(target)))
-          await run(`exclude ${targets.join(' ')}`, () => {
-            targets.forEach((target) => this.exclusions.add(target))
-          })
-        return targets.map((target) => {
-          const isHeld = [...this.holding].some((id) => target.endsWith(`:${id}`))
-          return { target, state: isHeld && waits ? ('in progress' as const) : ('excluded' as const) }
-        })
-      },
-      include: (targets) =>
-        run(`include ${targets.join(' ')}`, () => {
-          targets.forEach((target) => this.exclusions.delete(target))
-        }),
-      kill: (addresses) =>
-        run(`kill ${addresses.join(' ')}`, () => {
-          for (const process of this.#processes())
-            if (addresses.includes(process.address.replace(/:tls$/, ''))) this.#started.delete(keyOf(process))
-        }),
-      changeCoordinators: async (addresses) => {
-        await run(`coordinators ${addresses.join(' ')}`, () => {
-          const [description = ''] = this.connectionString.split(':')
-          this.connectionString = `${description}:changed${++this.#changes}@${addresses.join(',')}`
-        })
-        return this.connectionString
-      },
-      connectionString: () => Promise.resolve(this.connectionString),
-      startMaintenance: (zone, seconds) => run(`maintenance on ${zone} ${seconds}`, () => undefined),
-      endMaintenance: () => run('maintenance off', () => undefined),
-      readPrefix: (prefix) =>
-        Promise.resolve(
-          [...this.keys]
-            .filter(([key]) => key.startsWith(text(prefix)))
-            .map(([key, value]) => ({ key: Buffer.from(key, 'latin1'), value })),
-        ),
-      write: (changes) => {
-        apply(changes)
-        return Promise.resolve()
-      },
-      transact: (keys, decide) =>
-        Promise.resolve().then(() => {
-          if (!this.isAvailable) throw new CommandFailure('timeout', 'fdbcli reached its time-out')
-          const decision = decide(keys.map((key) => this.keys.get(text(key))))
-          apply(decision.changes)
-          return decision
-        }),
-    }
+    })
   }
 
-  status(): DatabaseStatus {
-    const isConfigured = this.configuration !== undefined
-    const replicas = this.configuration?.['redundancy_mode'] === 'triple' ? 3 : 2
-    const processes = this.processes()
+  async transact<Decision extends { readonly changes: readonly KeyChange[] }>(
+    keys: readonly Uint8Array[],
+    decide: (values: readonly (Uint8Array | undefined)[]) => Decision,
+  ): Promise<Decision> {
+    const decision = await this.checked(() => decide(keys.map((key) => this.keys.get(textOf(key)))))
+    await this.write(decision.changes)
+    return decision
+  }
+
+  private get stored(): string {
+    if (this.generation === 0) return this.firstConnection
+    return `${this.description}:generation${this.generation}@${(this.coordinators ?? []).join(',')}`
+  }
+
+  private async perform(effect: string, isFirst = false): Promise<void> {
+    await this.checked(() => this.effects.push(effect), isFirst)
+    if (!/^(?:include|maintenance)/.test(effect)) this.recovered = this.clock.seconds
+  }
+
+  /** D3 */
+  private async checked<Value>(run: () => Value, isFirst = false): Promise<Value> {
+    await Promise.resolve()
+    if (this.isDown || !this.hasQuorum || (!isFirst && this.configuration === undefined))
+      throw new CommandFailure('timeout', 'fdbcli reached its time-out')
+    return run()
+  }
+
+  private reachable(coordinator: string): boolean {
+    return this.processes.some(({ address }) => address === coordinator)
+  }
+
+  private get hasQuorum(): boolean {
+    const { coordinators } = this
+    if (coordinators === undefined) return true
+    return coordinators.filter((one) => this.reachable(one)).length > coordinators.length / 2
+  }
+
+  private statusNow(): DatabaseStatus {
+    const { coordinators = [], configuration } = this
+    const isAvailable = !this.isDown && this.hasQuorum && configuration !== undefined
+    const processes = this.isDown || !this.hasQuorum ? [] : this.processes.map((one) => this.processStatus(one))
+    const copies = COPIES[String(configuration?.['redundancy_mode'])] ?? 2
+    const replicas = copies - this.lostStorage().length
     return {
-      isAvailable: this.isAvailable && isConfigured,
-      isHealthy: true,
-      hasQuorum: true,
-      coordinators: (this.connectionString.split('@')[1] ?? '').split(',').map((address) => ({
-        address,
-        isReachable: processes.some((process) => process.address === address),
-      })),
+      isAvailable,
+      isHealthy: isAvailable,
+      hasQuorum: this.hasQuorum,
       messages: [],
-      isUnconfigured: !isConfigured,
-      connectionString: this.connectionString,
-      configuration: this.configuration,
+      configuration,
+      coordinators: coordinators.map((address) => ({ address, isReachable: this.reachable(address) })),
+      isUnconfigured: configuration === undefined,
+      connectionString: isAvailable ? this.stored : undefined,
       exclusions: [...this.exclusions],
       processes,
       data: {
         name: 'healthy',
-        isHealthy: this.isDataHealthy,
+        isHealthy: isAvailable,
         minReplicasRemaining: replicas,
         highestPriority: 0,
         teams: [{ isPrimary: true, name: 'healthy', isHealthy: true, minReplicasRemaining: replicas }],
@@ -188,19 +211,19 @@ export class MemoryDatabase {
       logs: [
         {
           isCurrent: true,
-          main: { faultTolerance: replicas - 1, replicationFactor: replicas },
           remote: undefined,
           satellite: undefined,
+          main: { faultTolerance: copies - 1, replicationFactor: copies },
         },
       ],
-      recovery: { name: 'fully_recovered', activeGenerations: 1, secondsSince: this.secondsSinceRecovery },
+      recovery: {
+        name: 'fully_recovered',
+        activeGenerations: 1,
+        secondsSince: this.clock.seconds - this.recovered,
+      },
       hasFullReplication: true,
       maintenanceZone: undefined,
-      clients: this.clients.map(({ clientVersion, protocolVersion, address }) => ({
-        clientVersion,
-        protocolVersion,
-        clients: [{ address, logGroup: 'default' }],
-      })),
+      clients: [],
       incompatibleConnections: [],
       lag: {
         storageLagSeconds: 0,
@@ -211,19 +234,53 @@ export class MemoryDatabase {
       canCleanBounce: true,
     }
   }
+
+  /** D2 */
+  private lostStorage(): readonly string[] {
+    const reported = new Set(this.processes.map(({ processGroup }) => processGroup))
+    for (const { processGroup, processClass } of this.processes)
+      if (processClass === 'storage') this.storageSeen.set(processGroup, this.clock.seconds)
+    return [...this.storageSeen].flatMap(([id, seen]) => {
+      const isHealed = this.exclusions.has(localityExclusion(id)) || this.clock.seconds - seen > HEALING_SECONDS
+      return reported.has(id) || isHealed ? [] : [id]
+    })
+  }
+
+  private processStatus(process: MemoryProcess): ProcessStatus {
+    const { processGroup, processClass, address, commandLine, locality, version, started } = process
+    const parsed = parseAddress(address)
+    const isExcluded =
+      this.exclusions.has(localityExclusion(processGroup)) ||
+      (parsed !== undefined && this.exclusions.has(hostOf(parsed)))
+    const role = isLogClass(processClass) ? 'log' : processClass
+    return {
+      address,
+      processClass,
+      commandLine,
+      locality,
+      version,
+      isExcluded,
+      isUnderMaintenance: false,
+      runLoopBusy: 0,
+      messages: [],
+      uptimeSeconds: this.clock.seconds - started,
+      roles: isExcluded && !this.moving.has(processGroup) ? [] : [{ role }],
+    }
+  }
 }
 
-function keyOf({ pod, address }: RunningProcess): string {
-  return `${pod} ${address}`
-}
-
-/** The live configuration after `configure`. */
-function parsed(configuration: string): Record<string, unknown> {
-  const [redundancy_mode, storage_engine, ...settings] = configuration.split(' ')
-  const values = settings.map((setting) => {
-    const [name = '', text = ''] = setting.split(/:?=(.*)/s)
-    if (name === 'regions') return [name, JSON.parse(text.replaceAll('\\', '')) as unknown] as const
-    return [name, /^-?\d+$/.test(text) ? Number(text) : text] as const
-  })
+/** `double ssd-2 usable_regions=1 logs=3 regions=[]` as `cluster.configuration`. */
+function configurationIn(text: string): Readonly<Record<string, unknown>> {
+  const [redundancy_mode, storage_engine, ...settings] = text.split(' ')
+  const pairs = settings.map((one) => one.split(/:?=/, 2) as [string, string])
+  const values = pairs.map(([name, value]) => [name, name === 'regions' ? regionsIn(value) : Number(value)] as const)
   return { redundancy_mode, storage_engine, ...Object.fromEntries(values) }
+}
+
+function regionsIn(text: string): unknown {
+  return JSON.parse(text.replaceAll(/\\(["'\\])/g, '$1')) as unknown
+}
+
+function textOf(key: Uint8Array): string {
+  return Buffer.from(key).toString('latin1')
 }

@@ -1,8 +1,9 @@
 // A named step of a cluster's pass. Records why a step did not finish, for the Event and the condition at the end of the pass.
 
 import { action, type Outcome, type Runtime, type Step } from '../../kit/index.ts'
-import { type ClusterContext, contextOf } from './context.ts'
+import { type ClusterContext, contextOf, normalEvent } from './context.ts'
 import type { ClusterPass } from './pass.ts'
+import { isReported } from './report-progress.ts'
 import { outcomeOf, type StepResult } from './requeue.ts'
 
 /** Runs a call of the API server, so that its failure does not end the step. @returns the message of the failure. */
@@ -20,6 +21,8 @@ export function clusterStep(
       const step = action<ClusterPass>(name, async () => {
         const result = await body(context, attemptWith(runtime))
         if (result !== undefined) report(context, name, result.message, result.kind === 'stop')
+        if (result?.event !== undefined && !isReported(context, name, result.message))
+          await normalEvent(context, result.event, result.message)
         return outcomeOf(name, result)
       })
       const outcome = await step.run(pass, runtime)

@@ -39,6 +39,8 @@ export interface ClusterContext {
   readonly blocked: BlockedStep[]
   /** By version and process group: several steps compare them. */
   readonly specHashes: Map<string, string>
+  /** Whether this pass took the lock. */
+  hasLock: boolean
 }
 
 /** `unknown`: there is no database yet. */
@@ -65,6 +67,7 @@ export function contextOf(pass: ClusterPass): ClusterContext {
     database: undefined,
     blocked: [],
     specHashes: new Map(),
+    hasLock: false,
   }
   CONTEXTS.set(pass, context)
   return context

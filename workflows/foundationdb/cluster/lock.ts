@@ -16,5 +16,6 @@ export async function takeLock(context: ClusterContext): Promise<StepResult> {
   const address = databaseAddress(context)
   if (address === undefined) return stopFor('the lock needs a database, which has no connection string yet')
   const result = await context.calls.takeLock({ ...address, ...lockInput(context) })
+  context.hasLock = 'value' in result
   return 'failure' in result ? stopFor(result.failure.message, USUAL_DELAY_MS) : undefined
 }

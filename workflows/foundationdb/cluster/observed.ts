@@ -152,12 +152,19 @@ function base<Of extends Observed>(object: JsonObject): Pick<Of, keyof Of> {
   } as unknown as Of
 }
 
+const IMAGE_BINARIES = '/usr/bin'
+
 /** The folder of fdbserver: in the image of the main container, or with the binaries that a sidecar of another version has copied. */
 export function binaryFolderOf(pod: ObservedPod): string {
   const own = imageVersion(imageOf(pod, SIDECAR_CONTAINER))
   return own === imageVersion(imageOf(pod, MAIN_CONTAINER)) || own === undefined
-    ? '/usr/bin'
+    ? IMAGE_BINARIES
     : `/var/dynamic-conf/bin/${own}`
+}
+
+/** Whether processes of the Pod start with a binary that its sidecar has copied. */
+export function hasCopiedBinary(pod: ObservedPod): boolean {
+  return binaryFolderOf(pod) !== IMAGE_BINARIES
 }
 
 /** The version in the tag of an image, without a suffix. */

@@ -33,20 +33,29 @@ export const reportProgress = lastAction<ClusterPass>('reportProgress', async (p
 /** The first step that stopped the pass, or did not finish. */
 function blockedStep({ blocked }: ClusterContext): BlockedStep | undefined {
   const found = blocked.find(({ hasStopped }) => hasStopped) ?? blocked[0]
-  return found === undefined ? undefined : { ...found, message: found.message.slice(0, LONGEST_MESSAGE) }
+  return found === undefined ? undefined : { ...found, message: shortened(found.message) }
 }
 
 function unblocked(isComplete: boolean): BlockedStep {
   return { step: isComplete ? COMPLETE : 'InProgress', message: '', hasStopped: false }
 }
 
+/** Whether the pass before this one ended without a blocked step. */
+export function wasComplete(context: ClusterContext): boolean {
+  return isReported(context, COMPLETE, '')
+}
+
 function isReconciled(status: ClusterStatus | undefined, generation: number): boolean {
   return (status?.generations?.reconciled ?? 0) >= generation
 }
 
-/** P1 */
-function isReported({ pass }: ClusterContext, reason: string, message: string): boolean {
+/** P1. Whether the condition has the message already. */
+export function isReported({ pass }: ClusterContext, step: string, message: string): boolean {
   const conditions = pass.target.status?.conditions ?? []
   const before = conditions.find(({ type }) => type === RECONCILED_CONDITION)
-  return before?.reason === reason && before.message === message
+  return before?.reason === step && before.message === shortened(message)
+}
+
+function shortened(message: string): string {
+  return message.slice(0, LONGEST_MESSAGE)
 }

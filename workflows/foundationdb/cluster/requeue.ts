@@ -10,6 +10,8 @@ export interface Requeue {
   readonly message: string
   /** The reason is an error: the delay grows with each pass. */
   readonly isError?: boolean
+  /** The reason of a Normal Event with the message, which is emitted once until the message changes. */
+  readonly event?: string
 }
 
 /** Undefined: the step has nothing more to do. */
@@ -28,6 +30,10 @@ export function stopFor(message: string, delayMs: number = USUAL_DELAY_MS): Requ
 
 export function continueWith(message: string, delayMs: number = USUAL_DELAY_MS): Requeue {
   return { kind: 'continue', message, delayMs }
+}
+
+export function withEvent(event: string, requeue: Requeue): Requeue {
+  return { ...requeue, event }
 }
 
 export function failWith(message: string): Requeue {

@@ -21,35 +21,35 @@ function optionsOf(lockID: string, keyPrefix = LOCK_KEY_PREFIX) {
   return { lockID, keyPrefix, durationSeconds: 600 }
 }
 
-function memory() {
-  const store = new MemoryDatabase('', () => [])
-  const database = store.provider().open({ connectionString: '', version: '7.1.67' }, new AbortController().signal)
+async function memory() {
+  const database = new MemoryDatabase({ seconds: NOW })
+  await database.configure('single memory', { isNew: true })
   const holder = (prefix = LOCK_KEY_PREFIX) => {
-    const value = store.keys.get(`${prefix}/global`)
+    const value = database.keys.get(`${prefix}/global`)
     return value === undefined ? undefined : unpackTuple(value)
   }
   const take = (id: string, now: number) => takeLock(database, optionsOf(id), now)
   const deny = (id: string, isAllowed = false) => updateDenyList(database, optionsOf('any'), [{ id, isAllowed }])
-  return { store, database, holder, take, deny }
+  return { database, holder, take, deny }
 }
 
 describe('the lock', () => {
   it('has the value of the Go operator after the first take', async () => {
-    const { store, take } = memory()
+    const { database, take } = await memory()
     await take('dc1', NOW)
-    const value = store.keys.get('\xff\x02/org.foundationdb.kubernetes-operator/global')
+    const value = database.keys.get('\xff\x02/org.foundationdb.kubernetes-operator/global')
     expect(Buffer.from(value ?? []).toString('hex')).toBe('0264633100185f5e1000185f5e1258')
   })
 
   it('keeps its start when its holder extends it', async () => {
-    const { take, holder } = memory()
+    const { take, holder } = await memory()
     await take('dc1', NOW)
     await take('dc1', NOW + 300)
     expect(holder()).toEqual(['dc1', NOW, NOW + 900])
   })
 
   it('belongs to its holder up to and including its end', async () => {
-    const { take, holder } = memory()
+    const { take, holder } = await memory()
     await take('dc1', NOW)
     await expect(take('dc2', NOW + 600)).rejects.toMatchObject({
       kind: 'refused',
@@ -60,7 +60,7 @@ describe('the lock', () => {
   })
 
   it('is taken over from a holder on the deny list', async () => {
-    const { take, deny, holder } = memory()
+    const { take, deny, holder } = await memory()
     await take('dc1', NOW)
     await deny('dc1')
     await take('dc2', NOW + 1)
@@ -72,14 +72,14 @@ describe('the lock', () => {
     ['its own', 'dc1'],
     ['of another controller', 'dc2'],
   ])('is refused to a controller on the deny list, also if it is %s', async (_, owner) => {
-    const { take, deny } = memory()
+    const { take, deny } = await memory()
     if (owner !== undefined) await take(owner, NOW)
     await deny('dc1')
     await expect(take('dc1', NOW + 1)).rejects.toMatchObject({ kind: 'refused' })
   })
 
   it('can be taken again after the entry of the deny list is allowed; other entries stay', async () => {
-    const { take, deny, database } = memory()
+    const { take, deny, database } = await memory()
     await deny('dc1')
     await deny('dc3')
     await deny('dc1', true)
@@ -88,29 +88,29 @@ describe('the lock', () => {
   })
 
   it('is an error while the database is unavailable', async () => {
-    const { take, store } = memory()
-    store.isAvailable = false
+    const { take, database } = await memory()
+    database.isDown = true
     await expect(take('dc1', NOW)).rejects.toMatchObject({ kind: 'timeout' })
   })
 
   it('is not overwritten when its value is unreadable', async () => {
-    const { take, store } = memory()
-    store.keys.set(`${LOCK_KEY_PREFIX}/global`, Buffer.from('garbage'))
+    const { take, database } = await memory()
+    database.keys.set(`${LOCK_KEY_PREFIX}/global`, Buffer.from('garbage'))
     await expect(take('dc1', NOW)).rejects.toMatchObject({
       kind: 'refused',
       message: expect.stringContaining('unreadable') as unknown,
     })
-    expect(store.keys.get(`${LOCK_KEY_PREFIX}/global`)).toEqual(Buffer.from('garbage'))
+    expect(database.keys.get(`${LOCK_KEY_PREFIX}/global`)).toEqual(Buffer.from('garbage'))
   })
 
   it('is stored under another prefix if the spec has one', async () => {
-    const { database, holder } = memory()
+    const { database, holder } = await memory()
     await takeLock(database, optionsOf('dc1', 'locks'), NOW)
     expect(holder('locks')).toEqual(['dc1', NOW, NOW + 600])
   })
 
   it('is released by its holder only', async () => {
-    const { take, holder, database } = memory()
+    const { take, holder, database } = await memory()
     await take('dc1', NOW)
     await releaseLock(database, optionsOf('dc2'), NOW + 1)
     expect(holder()).toBeDefined()
@@ -121,7 +121,7 @@ describe('the lock', () => {
 
 describe('the list of pending upgrades', () => {
   it('is per version, shared by all controllers, and cleared as a whole', async () => {
-    const { database } = memory()
+    const { database } = await memory()
     const add = (lockID: string, version: string, processGroups: readonly string[]) =>
       addPendingUpgrades(database, optionsOf(lockID), { version, processGroups })
     await add('dc1', '7.3.1', ['dc1-storage-1'])

@@ -19,7 +19,7 @@ import type { ProcessGroupStatus } from '../kind.ts'
 import { lockInput, takeLock } from '../lock.ts'
 import { conditionSince, hasCondition, isMarked } from '../process-groups.ts'
 import { needsGeneration } from '../reconciliation-check.ts'
-import { failWith, SHORT_DELAY_MS, stopFor, type StepResult } from '../requeue.ts'
+import { failWith, SHORT_DELAY_MS, stopFor, type StepResult, withEvent } from '../requeue.ts'
 
 const LEAST_DELAY_MS = 15_000
 
@@ -35,7 +35,7 @@ export const bounceProcesses = clusterStep('BounceProcesses', async (context) =>
   const present = groups.filter((group) => isReported(status, group))
   if (present.some((group) => hasCondition(group, 'IncorrectConfigMap') || hasCondition(group, 'SidecarUnreachable')))
     return stopFor('Waiting for config map to sync to all pods')
-  const blocked = await mayNotBounce(context, status, present)
+  const blocked = mayNotBounce(context, status, present)
   if (blocked !== undefined) return blocked
   const { version } = context.settings
   return isProtocolCompatible(address.version, version)
@@ -63,18 +63,17 @@ function isIgnored({ settings, now }: ClusterContext, group: ProcessGroupStatus)
   return since !== undefined && now.seconds - since >= ignoreMissingProcessesSeconds
 }
 
-async function mayNotBounce(
+function mayNotBounce(
   context: ClusterContext,
   status: DatabaseStatus,
   groups: readonly ProcessGroupStatus[],
-): Promise<StepResult> {
+): StepResult {
   const { settings } = context
   const names = groups.map(({ processGroupID }) => processGroupID).join(', ')
   if (!settings.automation.killProcesses) {
     needsGeneration(context, 'needsBounce')
     const message = `spec.automationOptions.killProcesses is false; processes need a restart: ${names}`
-    await normalEvent(context, 'NeedsBounce', message)
-    return stopFor(message)
+    return withEvent('NeedsBounce', stopFor(message))
   }
   const problem = bounceProblem(status, settings.minimumUptimeSeconds)
   if (problem === undefined) return undefined
@@ -85,8 +84,7 @@ async function mayNotBounce(
     problem.waitSeconds === undefined
       ? problem.problem
       : `processes need a restart, but not all have run for ${settings.minimumUptimeSeconds} s`
-  await normalEvent(context, 'NeedsBounce', message)
-  return stopFor(message, delayMs)
+  return withEvent('NeedsBounce', stopFor(message, delayMs))
 }
 
 async function bounceOwn(
@@ -107,7 +105,7 @@ async function bounceOwn(
 async function bounceAll(context: ClusterContext, status: DatabaseStatus): Promise<StepResult> {
   const address = databaseAddress(context)
   if (address === undefined) return undefined
-  if (!status.isAvailable) return await upgradeWaits(context, 'the database is unavailable')
+  if (!status.isAvailable) return upgradeWaits(context, 'the database is unavailable')
   const { lock, version: target } = context.settings
   if (lock.isUsed) {
     const processGroups = processGroupsIn(context).map(({ processGroupID }) => processGroupID)
@@ -119,8 +117,7 @@ async function bounceAll(context: ClusterContext, status: DatabaseStatus): Promi
     const pending = await context.calls.readPendingUpgrades(call)
     if ('failure' in pending) return failWith(pending.failure.message)
     const unprepared = unpreparedProcesses(status, new Set(pending.value))
-    if (unprepared.length > 0)
-      return await upgradeWaits(context, `processes are not prepared: ${unprepared.join(', ')}`)
+    if (unprepared.length > 0) return upgradeWaits(context, `processes are not prepared: ${unprepared.join(', ')}`)
     const cleared = await context.calls.clearPendingUpgrades(call)
     if ('failure' in cleared) return failWith(cleared.failure.message)
   }
@@ -141,10 +138,8 @@ function unpreparedProcesses({ processes }: DatabaseStatus, prepared: ReadonlySe
     .sort()
 }
 
-async function upgradeWaits(context: ClusterContext, reason: string): Promise<StepResult> {
-  const message = `the upgrade to ${context.settings.version} waits: ${reason}`
-  await normalEvent(context, 'UpgradeRequeued', message)
-  return stopFor(message)
+function upgradeWaits({ settings }: ClusterContext, reason: string): StepResult {
+  return withEvent('UpgradeRequeued', stopFor(`the upgrade to ${settings.version} waits: ${reason}`))
 }
 
 async function kill(context: ClusterContext, addresses: readonly string[], isUpgrade: boolean): Promise<StepResult> {

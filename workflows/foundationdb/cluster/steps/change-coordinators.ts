@@ -15,7 +15,7 @@ import {
 } from '../context.ts'
 import { coordinatorRules } from '../coordinator-rules.ts'
 import { takeLock } from '../lock.ts'
-import { continueWith, failWith, NO_DELAY_MS, type StepResult, stopFor } from '../requeue.ts'
+import { continueWith, failWith, NO_DELAY_MS, type StepResult, stopFor, withEvent } from '../requeue.ts'
 
 export const changeCoordinators = clusterStep('ChangeCoordinators', async (context) => {
   const database = context.status.configured === true ? await availableDatabase(context) : undefined
@@ -25,8 +25,7 @@ export const changeCoordinators = clusterStep('ChangeCoordinators', async (conte
   if (check.problems.length === 0) return undefined
   if (!check.hasReadableAddresses) {
     const message = 'the coordinators must change, but some processes report no address yet'
-    await normalEvent(context, 'DeferringCoordinatorChange', message)
-    return continueWith(message)
+    return withEvent('DeferringCoordinatorChange', continueWith(message))
   }
   const reason = check.problems.join('; ')
   const problem = recoveryProblem(context, database) ?? availabilityProblem(database)

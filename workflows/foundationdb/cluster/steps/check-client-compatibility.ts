@@ -7,13 +7,13 @@ import { clusterStep } from '../cluster-step.ts'
 import { type ClusterContext, availableDatabase } from '../context.ts'
 import { processGroupsIn } from '../context.ts'
 import { hostsOf } from '../exclusion-targets.ts'
-import { failWith, stopFor } from '../requeue.ts'
+import { failWith, stopFor, withEvent } from '../requeue.ts'
 
 const CLIENT_DELAY_MS = 60_000
 const MOST_NAMED = 5
 
 export const checkClientCompatibility = clusterStep('CheckClientCompatibility', async (context) => {
-  const { settings, status, pass } = context
+  const { settings, status } = context
   const { version } = settings
   const { runningVersion: running = '', configured } = status
   if (configured !== true || running === '' || running === version) return undefined
@@ -29,8 +29,7 @@ export const checkClientCompatibility = clusterStep('CheckClientCompatibility', 
   if (clients.length === 0) return undefined
   const named = clients.slice(0, MOST_NAMED).join(', ')
   const message = `${clients.length} clients do not support version ${version}: ${named}`
-  await pass.act.event({ type: 'Normal', reason: 'UnsupportedClient', message })
-  return stopFor(message, CLIENT_DELAY_MS)
+  return withEvent('UnsupportedClient', stopFor(message, CLIENT_DELAY_MS))
 })
 
 /** Descriptions of clients whose newest protocol differs. Processes of the cluster itself do not count. */

@@ -1,10 +1,10 @@
 // Step 7. Deletes Pods whose failures on purpose differ from the spec, without the usual safety checks. Source:
 // seeds/foundationdb-operator-technical-design.txt DeletePodsForBuggification; spec/foundationdb.md 2.7.
 
-import { MAIN_CONTAINER } from '../../contract.ts'
+import { hasWantedFailures } from '../buggification.ts'
 import { clusterStep } from '../cluster-step.ts'
-import { type ClusterContext, normalEvent, podsByGroup, processGroupsIn } from '../context.ts'
-import { crashingContainers, isTerminating, isUnschedulable, type ObservedPod } from '../observed.ts'
+import { normalEvent, podsByGroup, processGroupsIn } from '../context.ts'
+import { isTerminating } from '../observed.ts'
 import { isMarked } from '../process-groups.ts'
 import { SHORT_DELAY_MS, stopFor } from '../requeue.ts'
 
@@ -21,18 +21,3 @@ export const deletePodsForBuggification = clusterStep('DeletePodsForBuggificatio
   for (const pod of differing) await context.pass.act.remove(pod)
   return stopFor('Pods need to be recreated', SHORT_DELAY_MS)
 })
-
-function hasWantedFailures({ settings }: ClusterContext, pod: ObservedPod, id: string): boolean {
-  const { noSchedule = [], crashLoop = [], crashLoopContainers = [] } = settings.spec.buggify ?? {}
-  const isMeant = (targets: readonly string[]) => targets.includes(id) || targets.includes('*')
-  const crashing = new Set(crashingContainers(pod))
-  return (
-    isUnschedulable(pod) === noSchedule.includes(id) &&
-    pod.spec.containers.every(({ name }) => {
-      const targets = crashLoopContainers
-        .filter((one) => one.containerName === name)
-        .flatMap((one) => one.targets ?? [])
-      return crashing.has(name) === isMeant(name === MAIN_CONTAINER ? [...crashLoop, ...targets] : targets)
-    })
-  )
-}

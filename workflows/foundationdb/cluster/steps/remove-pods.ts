@@ -23,7 +23,7 @@ import { exclusionTargets, hostsOf } from '../exclusion-targets.ts'
 import type { ProcessGroupStatus } from '../kind.ts'
 import { takeLock } from '../lock.ts'
 import { isTerminating } from '../observed.ts'
-import { excluded, isExcluded, isMarked } from '../process-groups.ts'
+import { conditionSince, excluded, isExcluded, isMarked } from '../process-groups.ts'
 import { continueWith, stopFor, type StepResult } from '../requeue.ts'
 
 const INCLUDE_DELAY_MS = 60_000
@@ -109,7 +109,7 @@ async function deleteObjects(
   groups: readonly ProcessGroupStatus[],
   attempt: Attempt,
 ): Promise<void> {
-  const zones = new Set<string>()
+  const zones = recentZones(context)
   const removed: string[] = []
   for (const group of groups) {
     const object = firstObject(context, group)
@@ -122,6 +122,16 @@ async function deleteObjects(
     if ((await attempt(() => context.pass.act.remove(object))) === undefined) removed.push(group.processGroupID)
   }
   if (removed.length > 0) await normalEvent(context, 'RemovingProcesses', `Removing processes: ${removed.join(', ')}`)
+}
+
+/** P3. The zones whose removal began a short time ago. */
+function recentZones(context: ClusterContext): Set<string> {
+  const { waitBetweenRemovalsSeconds } = context.settings.automation
+  const recent = processGroupsIn(context).filter((group) => {
+    const since = isMarked(group) ? conditionSince(group, 'ResourcesTerminating') : undefined
+    return since !== undefined && context.now.seconds - since < waitBetweenRemovalsSeconds
+  })
+  return new Set(recent.map(({ faultDomain = '' }) => faultDomain))
 }
 
 /** Lifts exclusions and removes the process groups from the status. */

@@ -10,6 +10,7 @@ import {
 import { isProtocolCompatible } from '../../model/version.ts'
 import { serversPerPod } from '../../model/cluster-settings.ts'
 import { parseProcessGroupID, volumeClaimName } from '../../model/process-group-id.ts'
+import { hasWantedFailures } from '../buggification.ts'
 import { clusterStep } from '../cluster-step.ts'
 import { changeProcessGroups, type ClusterContext, normalEvent, podsByGroup, processGroupsIn } from '../context.ts'
 import { expectedObjects, type ExpectedObjects, includes } from '../expected-objects.ts'
@@ -86,11 +87,12 @@ function claimProblem(
 }
 
 function podProblem(
-  { settings }: ClusterContext,
+  context: ClusterContext,
   expected: ExpectedObjects,
   group: ProcessGroupStatus,
   pod: ObservedPod,
 ): string | undefined {
+  const { settings } = context
   const { annotations = {} } = pod.metadata
   const { routing, imageType } = settings
   const { processClass = '' } = group
@@ -102,7 +104,10 @@ function podProblem(
   if (!is(IMAGE_TYPE_ANNOTATION, imageType)) return 'the image type changed'
   if (!is(IP_FAMILY_ANNOTATION, String(routing.podIPFamily ?? ''), '')) return 'the IP family changed'
   if (!hasNodeSelector(pod, expected.podOf(group).nodeSelector)) return 'the node selector changed'
-  return isReplacedForUpdate(settings, processClass) ? 'the Pod spec changed' : undefined
+  // DeletePodsForBuggification recreates Pods whose failures on purpose differ.
+  const isReplaced =
+    isReplacedForUpdate(settings, processClass) && hasWantedFailures(context, pod, group.processGroupID)
+  return isReplaced ? 'the Pod spec changed' : undefined
 }
 
 function hasNodeSelector(

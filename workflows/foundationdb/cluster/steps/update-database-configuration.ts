@@ -25,7 +25,7 @@ import {
 } from '../context.ts'
 import { takeLock } from '../lock.ts'
 import { needsGeneration } from '../reconciliation-check.ts'
-import { continueWith, failWith, NO_DELAY_MS, SHORT_DELAY_MS, stopFor, type StepResult } from '../requeue.ts'
+import { continueWith, failWith, NO_DELAY_MS, SHORT_DELAY_MS, stopFor, type StepResult, withEvent } from '../requeue.ts'
 
 const STAGE_DELAY_MS = 30_000
 const STATE_DELAY_MS = 10_000
@@ -35,7 +35,7 @@ export const updateDatabaseConfiguration = clusterStep('UpdateDatabaseConfigurat
   const desired = desiredConfiguration(settings.spec.databaseConfiguration ?? {})
   if (databaseAddress(context) === undefined) return undefined
   if (status.configured !== true) {
-    if (!settings.automation.configureDatabase) return await reportOnly(context, configureString(desired))
+    if (!settings.automation.configureDatabase) return reportOnly(context, configureString(desired))
     return await createDatabase(context, configureString(desired))
   }
   const database = await availableDatabase(context)
@@ -45,22 +45,21 @@ export const updateDatabaseConfiguration = clusterStep('UpdateDatabaseConfigurat
   if (isSameConfiguration(live, desired)) return undefined
   const next = nextConfiguration(live, desired)
   const text = configureString(next)
-  if (!settings.automation.configureDatabase) return await reportOnly(context, text)
+  if (!settings.automation.configureDatabase) return reportOnly(context, text)
   const problem = stateProblem(context, database)
   if (problem !== undefined) {
     needsGeneration(context, 'needsConfigurationChange')
-    return continueWith(`the configuration waits: ${problem}`, STATE_DELAY_MS)
+    return withEvent('NeedsConfigurationChange', continueWith(`the configuration waits: ${problem}`, STATE_DELAY_MS))
   }
   const blocked = await takeLock(context)
   if (blocked !== undefined) return blocked
   return await changeConfiguration(context, text, isSameConfiguration(next, desired))
 })
 
-async function reportOnly(context: ClusterContext, text: string): Promise<StepResult> {
-  const message = `spec.automationOptions.configureDatabase is false; run: configure ${text}`
+function reportOnly(context: ClusterContext, text: string): StepResult {
   needsGeneration(context, 'needsConfigurationChange')
-  await normalEvent(context, 'NeedsConfigurationChange', message)
-  return stopFor(message)
+  const message = `spec.automationOptions.configureDatabase is false; run: configure ${text}`
+  return withEvent('NeedsConfigurationChange', stopFor(message))
 }
 
 /** U1 */

@@ -2,7 +2,9 @@
 // seeds/foundationdb-operator-technical-design.txt UpdatePodConfig; spec/foundationdb.md 2.14, 4.15.
 //
 //   U1. All Pods are tried before the pass stops.
-//   U2. A process group that is to be removed is not updated, so marking it unblocks the pass.
+//   U2. The annotation does not prove that a Pod has the binary of an upgrade and a monitor configuration that starts it. The step confirms the files again
+//       while the processes of such a Pod wait for their restart.
+//   U3. A process group that is to be removed is not updated, so marking it unblocks the pass.
 
 import type { PodFiles, PodFilesResult } from '../../../../activities/foundationdb/pod-client/sync-pods.ts'
 import { LAST_CONFIG_MAP_ANNOTATION, OUTDATED_CONFIG_MAP_ANNOTATION } from '../../contract.ts'
@@ -10,9 +12,9 @@ import { clusterStep } from '../cluster-step.ts'
 import { changeProcessGroups, type ClusterContext, podsByGroup, processGroupsIn } from '../context.ts'
 import { eagerDelay } from '../eager-delay.ts'
 import { expectedObjects, type ExpectedObjects } from '../expected-objects.ts'
-import { isTerminating, type ObservedPod, substitutionsOf } from '../observed.ts'
+import { hasCopiedBinary, isTerminating, type ObservedPod, substitutionsOf } from '../observed.ts'
 import type { ProcessGroupStatus } from '../kind.ts'
-import { isMarked, withConditions } from '../process-groups.ts'
+import { hasCondition, isMarked, withConditions } from '../process-groups.ts'
 import { stopFor, USUAL_DELAY_MS } from '../requeue.ts'
 
 export const updatePodConfig = clusterStep('UpdatePodConfig', async (context) => {
@@ -39,7 +41,7 @@ interface OutdatedPod {
   readonly hash: string
 }
 
-/** U2. Without a connection string there are no files to confirm. */
+/** U2, U3. Without a connection string there are no files to confirm. */
 function outdatedPods(context: ClusterContext, expected: ExpectedObjects): readonly OutdatedPod[] {
   if ((context.status.connectionString ?? '') === '') return []
   const pods = podsByGroup(context)
@@ -48,8 +50,9 @@ function outdatedPods(context: ClusterContext, expected: ExpectedObjects): reado
     if (pod === undefined || isMarked(group) || isTerminating(pod)) return []
     const hash = expected.podOf(group).configMapHash
     const isCurrent = pod.metadata.annotations?.[LAST_CONFIG_MAP_ANNOTATION] === hash
-    const isUnreachable = (group.processGroupConditions ?? []).some(({ type }) => type === 'SidecarUnreachable')
-    return isCurrent && !isUnreachable ? [] : [{ pod, group, hash }]
+    const isUnreachable = hasCondition(group, 'SidecarUnreachable')
+    const isUpgraded = hasCondition(group, 'IncorrectCommandLine') && hasCopiedBinary(pod)
+    return isCurrent && !isUnreachable && !isUpgraded ? [] : [{ pod, group, hash }]
   })
 }
 

@@ -11,6 +11,7 @@ import { lockInput } from '../lock.ts'
 import { hasCurrentConfiguration, observeDatabase } from '../observe-database.ts'
 import { observeProcessGroups } from '../observe-process-groups.ts'
 import type { ClusterPass } from '../pass.ts'
+import { wasComplete } from '../report-progress.ts'
 import { checkReconciliation } from '../reconciliation-check.ts'
 import { continueWith, type StepResult } from '../requeue.ts'
 
@@ -72,11 +73,9 @@ async function observeDenyList(context: ClusterContext): Promise<void> {
   if ('value' in result) updateStatus(context, { locks: { lockDenyList: result.value } })
 }
 
-/** Lets the controller of another Kubernetes cluster begin at once. */
+/** Lets the controller of another Kubernetes cluster begin at once. A pass takes the lock also for a generation that was reconciled before. */
 async function releaseLock(context: ClusterContext): Promise<void> {
-  const { metadata, status } = context.pass.target
   const address = databaseAddress(context)
-  const wasReconciled = (status?.generations?.reconciled ?? 0) >= metadata.generation
-  if (!context.settings.lock.isUsed || address === undefined || wasReconciled) return
+  if (!context.settings.lock.isUsed || address === undefined || (wasComplete(context) && !context.hasLock)) return
   await context.calls.releaseLock({ ...address, ...lockInput(context) })
 }
