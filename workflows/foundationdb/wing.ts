@@ -12,6 +12,14 @@ export const foundationdbWing = {
       default: '$PAWL_FDB_BIN, then $PATH',
       inDev: 'as-given',
     },
+    'fdb-simulator': {
+      reads: 'yes-or-no',
+      takes: '<yes|no>',
+      text: "use a simulator where FoundationDB's tools are missing; for development and tests",
+      otherwise: 'no',
+      inDev: 'own-server',
+      seldom: true,
+    },
     'fdb-recovery-wait': {
       reads: 'duration',
       takes: '<duration>',

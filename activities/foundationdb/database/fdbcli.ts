@@ -13,7 +13,7 @@ export interface CallSettings {
   readonly signal: AbortSignal
   /** Of the worker. */
   readonly environment: Environment
-  /** fdbcli writes trace files to this folder. Default: none. */
+  /** fdbcli writes trace files to this folder. Default: the temporary folder of the call. */
   readonly traceFolder?: string | undefined
 }
 
@@ -26,14 +26,20 @@ export async function execute(settings: CallSettings, command: string, timeoutSe
   const program = await tools.find('fdbcli', address.version)
   return await withClusterFile(address.connectionString, async ({ file, folder }) => {
     const timeout = ['--timeout', String(timeoutSeconds)]
-    const args = ['--exec', command, '-C', file, ...traceOptions(settings), ...timeout]
+    const args = ['--exec', command, '-C', file, ...traceOptions(settings, folder), ...timeout]
     const timeoutMs = KILL_FACTOR * timeoutSeconds * 1000
     return await runTool({ program, args, environment, home: folder, timeoutMs, signal })
   })
 }
 
-function traceOptions({ traceFolder }: CallSettings): readonly string[] {
-  return traceFolder === undefined ? [] : ['--log', '--trace_format', 'xml', '--log-dir', traceFolder]
+/**
+ * The database lists fdbcli among its clients for minutes. By this log group, which has an effect only together with a log, the check of clients before an
+ * upgrade ignores it: it is the group of the Go operator, and the default of `ignoreLogGroupsForUpgrade`.
+ */
+const LOG_GROUP = 'fdb-kubernetes-operator'
+
+function traceOptions({ traceFolder }: CallSettings, folder: string): readonly string[] {
+  return ['--log', '--trace_format', 'xml', '--log-dir', traceFolder ?? folder, '--log-group', LOG_GROUP]
 }
 
 /** A session with fdbcli. */
@@ -50,15 +56,16 @@ export interface Session {
  * @returns the result of `use`, with the complete output.
  */
 export async function withSession<Result>(
-  { tools, address, signal, environment }: CallSettings,
+  settings: CallSettings,
   timeoutSeconds: number,
   use: (session: Session) => Promise<Result>,
 ): Promise<{ readonly result: Result; readonly output: ToolResult }> {
+  const { tools, address, signal, environment } = settings
   const program = await tools.find('fdbcli', address.version)
   return await withClusterFile(address.connectionString, async ({ file, folder }) => {
     // fdbcli accepts --timeout only with --exec.
     const timeoutMs = timeoutSeconds * 1000
-    const args = ['-C', file, '--no-status']
+    const args = ['-C', file, '--no-status', ...traceOptions(settings, folder)]
     const child = spawnTool({ program, args, environment, home: folder, timeoutMs, signal })
     const reader = readLines(child)
     try {

@@ -3,6 +3,7 @@
 //   B1. A folder of tools has `VERSION/TOOL`, `MAJOR.MINOR/TOOL` or `TOOL`, in this order of preference.
 //   B2. A tool without a version in its path counts for the versions with its own major and minor number, because only these have its protocol.
 //   B3. Without a folder, PATH is searched.
+//   B4. Where a simulator is permitted, it replaces tools that are missing.
 
 import { execFile } from 'node:child_process'
 import { constants } from 'node:fs'
@@ -27,8 +28,9 @@ export interface Tools {
 /**
  * @param folder the value of `--fdb-bin` or of the environment variable PAWL_FDB_BIN; undefined: PATH.
  * @param path the value of the environment variable PATH; used without a folder.
+ * @param simulate returns the folder with simulated tools of a version (B4). Default: no simulator.
  */
-export function findTools(folder: string | undefined, path = ''): Tools {
+export function findTools(folder: string | undefined, path = '', simulate?: (version: string) => string): Tools {
   const folders = folder === undefined ? path.split(delimiter).filter(isAbsolute) : [folder]
   const versions = new Map<string, Promise<ReturnType<typeof parseVersion>>>()
   const versionOf = (program: string) => {
@@ -46,7 +48,8 @@ export function findTools(folder: string | undefined, path = ''): Tools {
       if ((await isExecutable(program)) && minorOf((await versionOf(program)).version) === minorOf(version))
         return program
     }
-    return undefined
+    const simulated = simulate === undefined ? undefined : join(simulate(version), tool)
+    return simulated !== undefined && (await isExecutable(simulated)) ? simulated : undefined
   }
   const find: Tools['find'] = async (tool, version) => {
     const found = await look(tool, version)

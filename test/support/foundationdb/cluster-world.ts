@@ -16,19 +16,16 @@ import type {
   ProcessGroupStatus,
 } from '../../../workflows/foundationdb/cluster/kind.ts'
 import {
-  binaryFolderOf,
   claimView,
-  imageOf,
   type ObservedPod,
   podView,
   processClassOf,
   processGroupOf,
   serviceView,
-  substitutionsOf,
 } from '../../../workflows/foundationdb/cluster/observed.ts'
 import type { ClusterState } from '../../../workflows/foundationdb/cluster/pass.ts'
-import { substitute } from '../../../workflows/foundationdb/resources/monitor-configuration.ts'
-import { type Clock, MemoryDatabase, type MemoryProcess } from './memory-database.ts'
+import { copyFiles, monitorText, type PodDirectory, processesOf } from './pod-processes.ts'
+import { type Clock, MemoryDatabase } from './memory-database.ts'
 
 type Course = PassCourse<ClusterState, FoundationDBCluster>
 type Texts = Readonly<Record<string, string>>
@@ -38,15 +35,10 @@ const START_SECONDS = 1_767_225_600
 /** The usual time between passes: Events of Pods wake the controller earlier than its delays. */
 const PASS_SECONDS = 30
 
-/** The files that the sidecar has copied in a Pod. */
-interface PodDirectory {
-  /** Of the ConfigMap at that time. */
-  readonly data: Texts
-  readonly binaryFolder: string
-}
-
 export class ClusterWorld {
   readonly clock: Clock
+  /** The number of the Kubernetes cluster, for databases in several. */
+  readonly place: number
   readonly database: MemoryDatabase
   target: FoundationDBCluster
   /** The passes since the last call of `takePasses`. */
@@ -69,13 +61,14 @@ export class ClusterWorld {
 
   constructor(
     spec: Partial<ClusterSpec> = {},
-    shared: { readonly database?: MemoryDatabase; readonly clock?: Clock } = {},
+    shared: { readonly database?: MemoryDatabase; readonly clock?: Clock; readonly place?: number } = {},
   ) {
     this.clock = shared.clock ?? { seconds: START_SECONDS }
     this.database = shared.database ?? new MemoryDatabase(this.clock)
-    this.database.restart = (addresses) => {
-      this.restart(addresses)
-    }
+    this.place = shared.place ?? 1
+    this.database.monitors.push(() => {
+      this.run()
+    })
     this.target = {
       apiVersion: 'apps.foundationdb.org/v1beta2',
       kind: 'FoundationDBCluster',
@@ -208,6 +201,18 @@ export class ClusterWorld {
     this.pods = this.pods.filter(({ metadata }) => metadata.name !== name)
   }
 
+  /** Stops the process of a process group whose Pod gets no address any more. */
+  forgetAddresses(id: string): void {
+    this.stopped.add(id)
+    const name = `db-${id}`
+    this.pods = this.pods.map((pod) => (pod.metadata.name === name ? { ...pod, status: { phase: 'Pending' } } : pod))
+    const processGroups = this.groups.map((group) =>
+      group.processGroupID === id ? { ...group, addresses: [] } : group,
+    )
+    this.target = { ...this.target, status: { ...this.target.status, processGroups } }
+    this.advance(0)
+  }
+
   annotatePod(name: string, annotations: Texts): void {
     this.pods = this.pods.map((pod) => {
       const { metadata } = pod
@@ -271,13 +276,11 @@ export class ClusterWorld {
     const found = this.podViews().find(({ metadata }) => metadata.name === pod)
     if (data === undefined || found === undefined || this.unreachable.has(pod))
       return { pod, state: 'unreachable', message: 'no answer' }
-    this.files.set(pod, { data, binaryFolder: binaryFolderOf(found) })
+    const directory = copyFiles(found, data)
+    this.files.set(pod, directory)
     const isCurrent =
       files['fdb.cluster'] === sha256(data['cluster-file'] ?? '') &&
-      files['fdbmonitor.conf'] ===
-        sha256(
-          substitute(data[monitorKeyOf(found)] ?? '', { ...substitutionsOf(found), BINARY_DIR: binaryFolderOf(found) }),
-        )
+      files['fdbmonitor.conf'] === sha256(monitorText(found, directory))
     this.run()
     return { pod, state: isCurrent ? 'current' : 'outdated', message: '' }
   }
@@ -289,12 +292,13 @@ export class ClusterWorld {
   private started(pod: JsonObject): JsonObject {
     if (pod['status'] !== undefined) return pod
     const count = ++this.created
+    const address = `10.${this.place}.${Math.floor(count / 200)}.${(count % 200) + 1}`
     const spec = pod['spec'] as {
       readonly containers: readonly { readonly name: string }[]
       readonly nodeName?: string
     }
     const { name } = pod.metadata
-    this.files.set(name, { data: (this.configMap?.['data'] ?? {}) as Texts, binaryFolder: '/usr/bin' })
+    this.files.set(name, copyFiles(podView(pod), (this.configMap?.['data'] ?? {}) as Texts))
     return {
       ...pod,
       metadata: {
@@ -305,8 +309,8 @@ export class ClusterWorld {
       spec: { ...spec, nodeName: this.nodeOf(name, count) },
       status: {
         phase: 'Running',
-        podIP: `10.1.${Math.floor(count / 200)}.${(count % 200) + 1}`,
-        podIPs: [{ ip: `10.1.${Math.floor(count / 200)}.${(count % 200) + 1}` }],
+        podIP: address,
+        podIPs: [{ ip: address }],
         containerStatuses: spec.containers.map((one) => ({ name: one.name, ready: true })),
       },
     }
@@ -315,87 +319,21 @@ export class ClusterWorld {
   /** W1. Starts the missing processes and ends those without a Pod. */
   private run(): void {
     const { processes } = this.database
-    this.database.processes = this.podViews().flatMap((pod) => {
-      const id = processGroupOf(pod) ?? ''
-      if (pod.metadata.deletionTimestamp !== undefined || this.stopped.has(id)) return []
-      return this.processesOf(pod).map((process) => {
-        const running = processes.find((one) => one.address === process.address)
-        return running ?? process
+    const others = processes.filter(({ place }) => place !== this.place)
+    const own = this.podViews().flatMap((pod) => {
+      const directory = this.files.get(pod.metadata.name)
+      const isStopped = pod.metadata.deletionTimestamp !== undefined || this.stopped.has(processGroupOf(pod) ?? '')
+      if (directory === undefined || isStopped) return []
+      return processesOf(pod, directory).map((process) => {
+        const running = processes.find(({ address }) => address === process.address)
+        return running ?? { ...process, place: this.place, started: this.clock.seconds }
       })
     })
+    this.database.processes = [...others, ...own]
   }
-
-  private restart(addresses: readonly string[]): void {
-    this.database.processes = this.database.processes.filter(({ address }) => !addresses.includes(address))
-    this.run()
-  }
-
-  /** The processes that fdbmonitor starts with the files of the Pod. */
-  private processesOf(pod: ObservedPod): readonly MemoryProcess[] {
-    const { data = {}, binaryFolder = '' } = this.files.get(pod.metadata.name) ?? {}
-    const text = substitute(data[monitorKeyOf(pod)] ?? '', { ...substitutionsOf(pod), BINARY_DIR: binaryFolder })
-    return text
-      .split(/^\[fdbserver\.\d+\]\n/m)
-      .slice(1)
-      .map((section) => {
-        const pairs = section
-          .trim()
-          .split('\n')
-          .map((line) => line.split(' = ', 2) as [string, string])
-        const { command = '', ...parameters } = Object.fromEntries(pairs)
-        const localities = Object.entries(parameters).flatMap(([name, value]) =>
-          name.startsWith('locality_') ? [[name.slice('locality_'.length), value]] : [],
-        )
-        return {
-          processGroup: processGroupOf(pod) ?? '',
-          processClass: parameters['class'] ?? '',
-          address: parameters['public_address']?.split(',')[0] ?? '',
-          commandLine: [command, ...Object.entries(parameters).map(([name, value]) => `--${name}=${value}`)].join(' '),
-          locality: Object.fromEntries(localities) as Texts,
-          version: /\/bin\/(\d+\.\d+\.\d+)\//.exec(command)?.[1] ?? imageOf(pod, 'foundationdb')?.split(':')[1] ?? '',
-          started: this.clock.seconds,
-        }
-      })
-  }
-}
-
-/** The key of the ConfigMap that the Pod mounts as fdbmonitor.conf. */
-function monitorKeyOf(pod: ObservedPod): string {
-  const processClass = processClassOf(pod) ?? ''
-  const servers = substitutionsOf(pod)?.[`${processClass.toUpperCase()}_SERVERS_PER_POD`]
-  return `fdbmonitor-conf-${processClass}${servers === undefined ? '' : `-density-${servers}`}`
 }
 
 function withAddress(service: JsonObject, at: number): JsonObject {
   const spec = service['spec'] as { readonly clusterIP?: string }
   return { ...service, spec: { ...spec, clusterIP: spec.clusterIP ?? `10.96.0.${at + 1}` } }
-}
-
-const LONG_UPTIME_SECONDS = 1000
-
-/** The classes of `runningCluster`. */
-export const COUNTS = { log: 2, stateless: 3, cluster_controller: 1 }
-
-/** A reconciled cluster of 10 Pods, 4 of them with storage, whose processes have run for a long time. */
-export async function runningCluster(
-  spec: Partial<ClusterSpec> = {},
-  nodeOf?: ClusterWorld['nodeOf'],
-): Promise<ClusterWorld> {
-  const world = new ClusterWorld({ databaseConfiguration: { storage: 4 }, processCounts: COUNTS, ...spec })
-  if (nodeOf !== undefined) world.nodeOf = nodeOf
-  await world.settle()
-  world.advance(LONG_UPTIME_SECONDS)
-  world.takeEffects()
-  world.takePasses()
-  return world
-}
-
-/** Four Nodes; a recreated Pod returns to its Node. */
-export function fourNodes(): ClusterWorld['nodeOf'] {
-  const nodes = new Map<string, string>()
-  return (pod, count) => {
-    const node = nodes.get(pod) ?? `node-${count % 4}`
-    nodes.set(pod, node)
-    return node
-  }
 }

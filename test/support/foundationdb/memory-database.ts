@@ -18,6 +18,8 @@ export interface Clock {
 }
 
 export interface MemoryProcess {
+  /** The number of the Kubernetes cluster. */
+  readonly place: number
   readonly processGroup: string
   readonly processClass: string
   /** `IP:port`. */
@@ -45,7 +47,8 @@ export class MemoryDatabase implements Database {
   isDown = false
   /** Replaces fields of the status. */
   overrides: Partial<DatabaseStatus> = {}
-  restart: (addresses: readonly string[]) => void = () => undefined
+  /** Each starts the missing processes of one Kubernetes cluster. */
+  readonly monitors: (() => void)[] = []
   private readonly clock: Clock
   /** Unix seconds by process group. */
   private readonly storageSeen = new Map<string, number>()
@@ -108,7 +111,8 @@ export class MemoryDatabase implements Database {
 
   async kill(addresses: readonly string[], { isUpgrade }: { readonly isUpgrade: boolean }): Promise<void> {
     await this.perform(`kill${isUpgrade ? ' twice' : ''} ${addresses.join(' ')}`)
-    this.restart(addresses)
+    this.processes = this.processes.filter(({ address }) => !addresses.includes(address))
+    for (const start of this.monitors) start()
   }
 
   async changeCoordinators(addresses: readonly string[]): Promise<string> {

@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 import type { Database } from '../../../../activities/foundationdb/database/database.ts'
 import { fdbcliDatabases } from '../../../../activities/foundationdb/database/fdbcli-database.ts'
+import { writeExecutables } from '../../../../activities/foundationdb/simulator/bin.ts'
 import { findTools } from '../../../../activities/foundationdb/database/tools.ts'
 
 const CONNECTION = 'test:abcdefgh@127.0.0.1:4501'
@@ -58,13 +59,16 @@ describe('a command', () => {
       FDB_TLS_CA_FILE: '/ca',
     }
     await install(`
-      log(process.argv.slice(2, 5).concat(process.argv.slice(6)))
+      log(process.argv.slice(2, 5).concat(process.argv.slice(6).filter((text) => !text.startsWith('/'))))
       log(require('fs').readFileSync(process.argv[5], 'utf8'))
       log(Object.keys(process.env).filter((name) => /^(?:PAWL|FDB)_/.test(name)))
       console.log('Database created')`)
     await databaseWith({ environment }).configure('double ssd-2 logs=3', { isNew: true })
     expect(await logged()).toEqual([
-      ['--exec', 'configure new double ssd-2 logs=3', '-C', '--timeout', '40'],
+      [
+        ...['--exec', 'configure new double ssd-2 logs=3', '-C', '--log', '--trace_format', 'xml', '--log-dir'],
+        ...['--log-group', 'fdb-kubernetes-operator', '--timeout', '40'],
+      ],
       `${CONNECTION}\n`,
       ['FDB_TLS_CA_FILE'],
     ])
@@ -142,6 +146,17 @@ describe('a command', () => {
     await install('')
     expect(await tools.isSupported('7.1.5')).toBe(true)
     await expect(tools.find('fdbcli', '7.3.1')).rejects.toMatchObject({ code: 'ToolNotFound', retryable: false })
+  })
+})
+
+describe('a missing tool', () => {
+  it('is replaced by the simulator where that is permitted', async () => {
+    const tools = findTools(undefined, '', (version) =>
+      writeExecutables(join(folder, version), process.execPath, version),
+    )
+    expect(await tools.isSupported('7.3.63')).toBe(true)
+    expect(await tools.protocolOf('7.3.63')).toBe('fdb00b073000000')
+    expect(await findTools(undefined, '').isSupported('7.3.63')).toBe(false)
   })
 })
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
-import { ClusterWorld, runningCluster } from '../../../support/foundationdb/cluster-world.ts'
+import { ClusterWorld } from '../../../support/foundationdb/cluster-world.ts'
+import { runningCluster } from '../../../support/foundationdb/running-cluster.ts'
 
 describe('a new cluster', () => {
   it('gets its objects, and its database is created once', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 
 import { takeLock } from '../../../../activities/foundationdb/database/lock.ts'
 import type { ClusterWorld } from '../../../support/foundationdb/cluster-world.ts'
-import { runningCluster } from '../../../support/foundationdb/cluster-world.ts'
+import { runningCluster } from '../../../support/foundationdb/running-cluster.ts'
 import type { ClusterSpec } from '../../../../workflows/foundationdb/cluster/kind.ts'
 import { LOCK_KEY_PREFIX } from '../../../../workflows/foundationdb/model/cluster-settings.ts'
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 
 import type { ClusterWorld } from '../../../support/foundationdb/cluster-world.ts'
-import { COUNTS, runningCluster } from '../../../support/foundationdb/cluster-world.ts'
+import { COUNTS, runningCluster } from '../../../support/foundationdb/running-cluster.ts'
+import type { DatabaseStatus } from '../../../../activities/foundationdb/database/status.ts'
 import type { ClusterSpec } from '../../../../workflows/foundationdb/cluster/kind.ts'
 
 interface Scenario {
@@ -18,6 +19,13 @@ const coordinator = (world: ClusterWorld) =>
     .idsOf('storage')
     .filter((id) => world.isCoordinator(id))
     .slice(0, 1)
+const dataWith = (replicas: number) => ({
+  name: 'healing',
+  isHealthy: true,
+  minReplicasRemaining: replicas,
+  highestPriority: 0,
+  teams: [{ isPrimary: true, name: 'healing', isHealthy: true, minReplicasRemaining: replicas }],
+})
 const REMOVAL = ['exclude no_wait storage', 'exclude storage', 'include storage']
 
 const SCENARIOS: Readonly<Record<string, Scenario>> = {
@@ -133,6 +141,61 @@ describe('a change of the process groups', () => {
     world.change({ processGroupsToRemove: [first, last] })
     await world.settle()
     expect(world.idsOf('storage')).toHaveLength(4)
+  })
+})
+
+describe('a removal that is not safe', () => {
+  it.each<[string, Partial<DatabaseStatus>]>([
+    ['F35 storage', { data: dataWith(1) }],
+    [
+      'F35 logs',
+      {
+        logs: [
+          {
+            isCurrent: true,
+            main: { faultTolerance: 0, replicationFactor: 2 },
+            remote: undefined,
+            satellite: undefined,
+          },
+        ],
+      },
+    ],
+  ])('%s: waits while the fault tolerance is too low', async (_, overrides) => {
+    const world = await runningCluster()
+    world.change({ processGroupsToRemove: spareStorage(world) })
+    world.database.overrides = overrides
+    for (let count = 0; count < 6; count++) await world.pass()
+    expect(world.writes['remove Pod']).toBeUndefined()
+    expect(world.condition?.message).toMatch(/^Waiting for the removal of process groups: \S+, because /)
+    world.database.overrides = {}
+    await world.settle()
+    expect(world.writes['remove Pod']).toBe(1)
+  })
+
+  it('F35 calls no command and removes no Pod while the database is unavailable', async () => {
+    const world = await runningCluster()
+    world.database.isDown = true
+    world.change({ processGroupsToRemove: spareStorage(world) })
+    for (let count = 0; count < 6; count++) await world.pass()
+    expect([world.writes['remove Pod'], world.takeEffects()]).toEqual([undefined, []])
+  })
+
+  it('F33 keeps a coordinator also without exclusion and while the database is unavailable', async () => {
+    const world = await runningCluster()
+    world.database.isDown = true
+    world.change({ processGroupsToRemoveWithoutExclusion: [...coordinator(world), ...spareStorage(world)] })
+    for (let count = 0; count < 6; count++) await world.pass()
+    expect(world.writes['remove Pod']).toBe(1)
+    expect(world.groups.some(({ processGroupID }) => world.isCoordinator(processGroupID))).toBe(true)
+  })
+
+  it('F10 replaces a process group without an address where exclusions need one', async () => {
+    const world = await runningCluster({ version: '7.1.20' })
+    const [id = ''] = spareStorage(world)
+    world.forgetAddresses(id)
+    world.change({ processGroupsToRemove: [id] })
+    await world.settle()
+    expect([world.idsOf('storage').includes(id), world.takeEffects()]).toEqual([false, []])
   })
 })
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
-import { type ClusterWorld, runningCluster } from '../../../support/foundationdb/cluster-world.ts'
+import type { ClusterWorld } from '../../../support/foundationdb/cluster-world.ts'
+import { runningCluster } from '../../../support/foundationdb/running-cluster.ts'
 import type { ClusterSpec } from '../../../../workflows/foundationdb/cluster/kind.ts'
 
 const VOLUME: Partial<ClusterSpec> = {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
-import { type ClusterWorld, fourNodes, runningCluster } from '../../../support/foundationdb/cluster-world.ts'
+import type { ClusterWorld } from '../../../support/foundationdb/cluster-world.ts'
+import { fourNodes, runningCluster } from '../../../support/foundationdb/running-cluster.ts'
 import type { ClusterSpec } from '../../../../workflows/foundationdb/cluster/kind.ts'
 
 const KNOB: Partial<ClusterSpec> = { processes: { general: { customParameters: ['knob_disable_posix_kernel_aio=1'] } } }

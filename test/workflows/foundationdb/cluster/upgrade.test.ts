@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
-import type { ClusterWorld } from '../../../support/foundationdb/cluster-world.ts'
-import { fourNodes, runningCluster } from '../../../support/foundationdb/cluster-world.ts'
+import { ClusterWorld } from '../../../support/foundationdb/cluster-world.ts'
+import { COUNTS, fourNodes, runningCluster } from '../../../support/foundationdb/running-cluster.ts'
 
 const NEXT = '7.3.43'
 const OLD_CLIENT = {
@@ -90,6 +90,59 @@ describe('an upgrade to another protocol', () => {
     expect(world.condition?.message).toBe(
       `spec.version: found ${older}; expected at least the running version ${version}, because a downgrade can lose data`,
     )
+  })
+})
+
+describe('a database in two Kubernetes clusters', () => {
+  const part = (prefix: string, seedConnectionString?: string) => ({
+    databaseConfiguration: { storage: 4 },
+    processCounts: COUNTS,
+    processGroupIDPrefix: prefix,
+    lockOptions: { disableLocks: false },
+    ...(seedConnectionString !== undefined && { seedConnectionString }),
+  })
+
+  async function twoParts(): Promise<readonly [ClusterWorld, ClusterWorld]> {
+    const one = new ClusterWorld(part('dc1'))
+    await one.settle()
+    const { database, clock } = one
+    const two = new ClusterWorld(part('dc2', one.target.status?.connectionString), { database, clock, place: 2 })
+    two.nodeOf = (_, count) => `other-${count}`
+    await two.settle()
+    one.advance(1000)
+    one.takeEffects()
+    return [one, two]
+  }
+
+  it('is created once', async () => {
+    const [one, two] = await twoParts()
+    expect([one.database.processes.length, two.target.status?.configured]).toEqual([20, true])
+    expect(one.takeEffects()).toEqual([])
+  })
+
+  it('F46 is upgraded by one controller, after both have registered their processes', async () => {
+    const [one, two] = await twoParts()
+    one.change({ version: NEXT })
+    await passes(one, 4)
+    expect([one.takeEffects(), one.condition?.reason]).toEqual([[], 'BounceProcesses'])
+    expect(one.condition?.message).toMatch(/^the upgrade to 7.3.43 waits: processes are not prepared: dc2-/)
+    two.change({ version: NEXT })
+    await passes(two, 3)
+    expect(one.takeEffects()).toEqual([])
+    await passes(one, 2)
+    await passes(two, 2)
+    expect(one.takeEffects().filter((effect) => effect.startsWith('kill'))).toEqual(['kill twice 20 addresses'])
+    expect([versionsOf(one), [...one.database.keys.keys()].filter((key) => key.includes('/upgrades/'))]).toEqual([
+      [NEXT],
+      [],
+    ])
+  })
+
+  it('restarts only the processes of its own cluster for another change', async () => {
+    const [one] = await twoParts()
+    one.change({ processes: { general: { customParameters: ['knob_a=1'] } } })
+    await one.settle()
+    expect(one.takeEffects()).toEqual(['kill 10 addresses'])
   })
 })
 

@@ -2,11 +2,12 @@
 // seeds/foundationdb-operator-technical-design.txt ExcludeInstances; spec/foundationdb.md 2.18, 8.3.
 
 import type { DatabaseStatus } from '../../../../activities/foundationdb/database/status.ts'
-import { exclusionProblem } from '../../database/safety.ts'
+import { exclusionProblem, faultToleranceProblem } from '../../database/safety.ts'
 import { processCounts, redundancyOf } from '../../model/process-counts.ts'
 import { isTransactionSystem, type ProcessClass } from '../../contract.ts'
 import { clusterStep } from '../cluster-step.ts'
 import {
+  changeProcessGroups,
   type ClusterContext,
   databaseAddress,
   normalEvent,
@@ -17,7 +18,7 @@ import {
 import { exclusionTargets } from '../exclusion-targets.ts'
 import type { ProcessGroupStatus } from '../kind.ts'
 import { takeLock } from '../lock.ts'
-import { conditionSince, hasCondition, isExcluded, isMarked } from '../process-groups.ts'
+import { conditionSince, hasCondition, isExcluded, isMarked, withoutExclusion } from '../process-groups.ts'
 import { continueWith, failWith, stopFor } from '../requeue.ts'
 
 export const excludeInstances = clusterStep('ExcludeInstances', async (context) => {
@@ -27,6 +28,7 @@ export const excludeInstances = clusterStep('ExcludeInstances', async (context) 
   const reading = await readDatabase(context)
   if (!('status' in reading)) return continueWith('the database cannot be read; no process is excluded')
   const { status } = reading
+  skipWithoutAddress(context, status, candidates)
   const waiting = candidates.filter(
     (group) => !exclusionTargets(context, [group]).every((one) => status.exclusions.includes(one)),
   )
@@ -45,6 +47,25 @@ export const excludeInstances = clusterStep('ExcludeInstances', async (context) 
   await noteRecovery(context)
   return undefined
 })
+
+/**
+ * Skips the exclusion of process groups that never had an address, where exclusions need one. Their processes hold nothing, or the database misses it already
+ * and reports less fault tolerance. Source: spec/foundationdb.md 2.6.
+ */
+function skipWithoutAddress(
+  context: ClusterContext,
+  status: DatabaseStatus,
+  candidates: readonly ProcessGroupStatus[],
+): void {
+  const configuration = context.settings.spec.databaseConfiguration ?? {}
+  const ids = new Set(
+    candidates
+      .filter((group) => exclusionTargets(context, [group]).length === 0)
+      .map(({ processGroupID }) => processGroupID),
+  )
+  if (ids.size === 0 || faultToleranceProblem(status, configuration) !== undefined) return
+  changeProcessGroups(context, (group) => (ids.has(group.processGroupID) ? withoutExclusion(group) : group))
+}
 
 /** The process groups that the policy permits to exclude now. */
 function allowedGroups(

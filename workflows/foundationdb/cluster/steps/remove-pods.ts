@@ -3,17 +3,21 @@
 //
 //   P1. Nothing is deleted before the exclusion is verified, and nothing of a process group with a coordinator.
 //   P2. Each process group proceeds as far as it can; one that is stuck does not delay others.
-//   P3. One zone per pass begins its removal; the next one after `waitBetweenRemovalsSeconds`.
+//   P3. No Pod is deleted while the database lacks fault tolerance, unless the spec skips its exclusion.
+//   P4. One zone per pass begins its removal; the next one after `waitBetweenRemovalsSeconds`.
 
 import type { DatabaseStatus } from '../../../../activities/foundationdb/database/status.ts'
 import { ISOLATE_ANNOTATION } from '../../contract.ts'
+import { parseConnectionString } from '../../database/connection-string.ts'
 import { hostOf, parseAddress } from '../../database/process-address.ts'
-import { exclusionState, inclusionProblem } from '../../database/safety.ts'
+import { exclusionState, faultToleranceProblem, inclusionProblem } from '../../database/safety.ts'
 import { podName, volumeClaimName } from '../../model/process-group-id.ts'
+import { dnsName } from '../../resources/pod-environment.ts'
 import { clusterStep, type Attempt } from '../cluster-step.ts'
 import {
   changeProcessGroups,
   type ClusterContext,
+  connectionStringOf,
   databaseAddress,
   normalEvent,
   processGroupsIn,
@@ -33,20 +37,47 @@ export const removePods = clusterStep('RemovePods', async (context, attempt) => 
   if (groups.length === 0) return undefined
   const reading = await readDatabase(context)
   const status = 'status' in reading ? reading.status : undefined
-  const verified = status === undefined ? [] : await verifyExclusions(context, status, groups)
+  const others = withoutCoordinators(context, status, groups)
+  const verified = status === undefined ? [] : await verifyExclusions(context, status, others)
   const isRemovable = (group: ProcessGroupStatus) =>
     group.exclusionSkipped === true || verified.includes(group.processGroupID)
   changeProcessGroups(context, (group) =>
     verified.includes(group.processGroupID) ? excluded(group, context.now) : group,
   )
-  const removable = groups.filter(isRemovable).filter((group) => !isKept(context, group))
-  await deleteObjects(context, removable, attempt)
+  const removable = others.filter(isRemovable).filter((group) => !isKept(context, group))
+  const problem =
+    status === undefined ? undefined : faultToleranceProblem(status, context.settings.spec.databaseConfiguration ?? {})
+  // P3
+  const isAllowed = (group: ProcessGroupStatus) => problem === undefined || group.exclusionSkipped === true
+  await deleteObjects(context, removable.filter(isAllowed), attempt)
   const gone = removable.filter((group) => !hasObjects(context, group))
   const blocked = gone.length > 0 ? await includeAndForget(context, status, gone) : undefined
   if (blocked !== undefined) return blocked
   const left = groups.filter((group) => !gone.includes(group)).map(({ processGroupID }) => processGroupID)
-  return left.length === 0 ? undefined : stopFor(`Waiting for the removal of process groups: ${left.join(', ')}`)
+  if (left.length === 0) return undefined
+  const reason = problem === undefined ? '' : `, because ${problem}`
+  return stopFor(`Waiting for the removal of process groups: ${left.join(', ')}${reason}`)
 })
+
+/** P1. The connection string counts, too: it is known also while the database is unavailable. */
+function withoutCoordinators(
+  context: ClusterContext,
+  status: DatabaseStatus | undefined,
+  groups: readonly ProcessGroupStatus[],
+): readonly ProcessGroupStatus[] {
+  const connectionString = connectionStringOf(context)
+  const known = connectionString === undefined ? [] : parseConnectionString(connectionString).coordinators
+  const addresses = [...known, ...(status?.coordinators ?? []).map(({ address }) => address)]
+  const hosts = new Set(
+    addresses.flatMap((text) => {
+      const address = parseAddress(text)
+      return address === undefined ? [] : [hostOf(address)]
+    }),
+  )
+  const isCoordinator = (group: ProcessGroupStatus) =>
+    [...hostsOf(group), dnsName(context.settings, group.processGroupID)].some((host) => hosts.has(host))
+  return groups.filter((group) => !isCoordinator(group))
+}
 
 /** P1. The IDs of process groups whose processes hold nothing. A process that is not reported is verified by a blocking exclusion. */
 async function verifyExclusions(
@@ -55,32 +86,30 @@ async function verifyExclusions(
   groups: readonly ProcessGroupStatus[],
 ): Promise<readonly string[]> {
   if (!status.isAvailable) return []
-  const coordinators = new Set(
-    status.coordinators.map(({ address }) => {
-      const parsed = parseAddress(address)
-      return parsed === undefined ? address : hostOf(parsed)
-    }),
-  )
   const states = groups
     .filter((group) => group.exclusionSkipped !== true)
-    .filter((group) => !hostsOf(group).some((host) => coordinators.has(host)))
     .map((group) => ({ group, state: exclusionState(status, group.processGroupID, hostsOf(group)) }))
+  const idle = states.flatMap(({ state, group }) => (state === 'excluded' ? [group] : []))
   // A process that is not reported may still hold the only copy of some data: the database itself must confirm.
-  const candidates = states.filter(({ state, group }) => {
-    if (state === 'excluded') return true
+  const unreported = states.flatMap(({ state, group }) => {
     const targets = exclusionTargets(context, [group])
-    return state === 'unreported' && targets.length > 0 && targets.every((one) => status.exclusions.includes(one))
+    const isListed = targets.length > 0 && targets.every((one) => status.exclusions.includes(one))
+    return state === 'unreported' && isListed ? [group] : []
   })
-  const address = databaseAddress(context)
-  if (candidates.length === 0 || address === undefined) return []
-  const known = candidates.filter(({ group }) => isExcluded(group)).map(({ group }) => group.processGroupID)
-  const unknown = candidates.filter(({ group }) => !isExcluded(group)).map(({ group }) => group)
-  if (unknown.length === 0) return known
+  // P2. Data that is lost blocks the confirmation of its processes only.
+  return [...(await confirmed(context, idle)), ...(await confirmed(context, unreported))]
+}
+
+async function confirmed(context: ClusterContext, groups: readonly ProcessGroupStatus[]): Promise<readonly string[]> {
+  const idsOf = (some: readonly ProcessGroupStatus[]) => some.map(({ processGroupID }) => processGroupID)
+  const known = idsOf(groups.filter(isExcluded))
+  const unknown = groups.filter((group) => !isExcluded(group))
   const targets = exclusionTargets(context, unknown)
-  if (targets.length === 0) return known
+  const address = databaseAddress(context)
+  if (targets.length === 0 || address === undefined) return known
   const result = await context.calls.exclude({ ...address, targets, waits: true })
-  if ('failure' in result || result.value.some(({ state }) => state === 'in progress')) return known
-  return [...known, ...unknown.map(({ processGroupID }) => processGroupID)]
+  const isComplete = 'value' in result && result.value.every(({ state }) => state !== 'in progress')
+  return isComplete ? [...known, ...idsOf(unknown)] : known
 }
 
 /** Whether a user keeps the objects of the process group. */
@@ -114,7 +143,7 @@ async function deleteObjects(
   for (const group of groups) {
     const object = firstObject(context, group)
     if (object === undefined || isTerminating(object)) continue
-    // P3
+    // P4
     if (object.kind === 'Pod' && context.settings.automation.removalMode === 'Zone') {
       if (zones.size > 0 && !zones.has(group.faultDomain ?? '')) continue
       zones.add(group.faultDomain ?? '')
@@ -124,7 +153,7 @@ async function deleteObjects(
   if (removed.length > 0) await normalEvent(context, 'RemovingProcesses', `Removing processes: ${removed.join(', ')}`)
 }
 
-/** P3. The zones whose removal began a short time ago. */
+/** P4. The zones whose removal began a short time ago. */
 function recentZones(context: ClusterContext): Set<string> {
   const { waitBetweenRemovalsSeconds } = context.settings.automation
   const recent = processGroupsIn(context).filter((group) => {

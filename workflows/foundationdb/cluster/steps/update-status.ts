@@ -17,6 +17,7 @@ import { continueWith, type StepResult } from '../requeue.ts'
 
 const NOT_RECONCILED_MS = 10_000
 const UNREADABLE_MS = 10_000
+const UNHEALTHY_MS = 30_000
 
 export const updateStatusFirst: Step<ClusterPass> = clusterStep('UpdateStatus', async (context) => {
   await observeAll(context)
@@ -31,7 +32,7 @@ export const updateStatusLast: Step<ClusterPass> = clusterStep('UpdateStatus (ag
     return continueWith(`the cluster still has: ${fields.join(', ')}`, delayMs)
   }
   await releaseLock(context)
-  return await unreadable(context)
+  return (await unreadable(context)) ?? unhealthy(context)
 })
 
 /** @returns whether the generation is reconciled. */
@@ -57,6 +58,14 @@ async function unreadable(context: ClusterContext): Promise<StepResult> {
   const reading = await readDatabase(context)
   return 'problem' in reading
     ? continueWith(`the database cannot be read: ${reading.problem}`, UNREADABLE_MS)
+    : undefined
+}
+
+/** After a recovery the data distribution is unhealthy for about 35 s; no event reports its end. */
+function unhealthy({ status }: ClusterContext): StepResult {
+  const { available, healthy } = status.health ?? {}
+  return available === true && healthy !== true
+    ? continueWith('the data distribution is not healthy', UNHEALTHY_MS)
     : undefined
 }
 
