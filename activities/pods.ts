@@ -23,14 +23,25 @@ export interface DevPlace {
   readonly isServerOurs: boolean
   /** Given flags of wings, by name. */
   readonly flags: Readonly<Record<string, string | undefined>>
+  /** The variables of `pawl dev`. */
+  readonly env: Readonly<Record<string, string | undefined>>
 }
 
 /** The settings of an enabled wing's pods in `pawl dev`. */
 export interface PodsInDev {
+  /** Prepares the machine before the first process of the wing starts; absent: nothing. @throws with the problem. */
+  readonly prepare?: (dev: DevPlace) => Promise<PreparedWing>
   /** Values of `WingPods.flags` for the node agent. @throws if the wing's configuration is invalid. */
   readonly flags: (dev: DevPlace) => Promise<Readonly<Record<string, string>>>
   /** Adapts a manifest of `deploy/setup/<wing>/` to the wing's flags; absent: unchanged. */
   readonly setUp?: (manifest: string, flags: DevPlace['flags']) => Promise<string>
+}
+
+export interface PreparedWing {
+  /** Values of the wing's flags that the user did not set. */
+  readonly flags: Readonly<Record<string, string>>
+  /** A line for the user. */
+  readonly note: string
 }
 
 /** Facts about the machine that the pods of a wing share. */

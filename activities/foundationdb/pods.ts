@@ -8,10 +8,8 @@ export const foundationdbPods: WingPods<ToolFlags> = {
   labels: [CLUSTER_LABEL, DEPLOYMENT_LABEL],
   flags: TOOL_FLAGS,
   inDev: {
-    flags: async ({ flags }) => {
-      const folder = flags['fdb-bin']
-      return await Promise.resolve(folder === undefined ? {} : { 'fdb-bin': folder })
-    },
+    prepare: async (dev) => (await import('./pods/in-dev.ts')).prepareInDev(dev),
+    flags: async (dev) => (await import('./pods/in-dev.ts')).flagsInDev(dev),
   },
   load: async () => await import('./pods/open.ts'),
 }

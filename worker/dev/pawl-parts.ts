@@ -12,7 +12,8 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 import { PODS } from '../../activities/pods.gen.ts'
-import { type Config, processArgs } from '../server/config.ts'
+import type { DevPlace } from '../../activities/pods.ts'
+import { childEnvironment, type Config, processArgs } from '../server/config.ts'
 import { type GivenFlags, readFlags } from '../server/flags.ts'
 import { TEMPORAL_FLAGS, type TemporalTarget, temporalTarget } from '../server/temporal.ts'
 import { DEFAULT_SECRET } from '../server/webhook-secret.ts'
@@ -59,8 +60,9 @@ export interface PawlParts {
  * Runs the migrations, applies CRDs and set-up manifests, starts all processes and waits until they are ready. The
  * processes belong to the group of `servers`, which stops them.
  */
-export async function startPawl(options: PawlOptions): Promise<PawlParts> {
-  const { servers, temporalNamespace, wings, wingFlags = {}, controllers, progress } = options
+export async function startPawl(given: PawlOptions): Promise<PawlParts> {
+  const options = { ...given, wingFlags: await prepareWings(given) }
+  const { servers, temporalNamespace, wings, wingFlags, controllers, progress } = options
   const { kubernetesUrl, databaseUrl, temporalAddress, ports } = servers
   const temporal = { ...temporalAt(options, temporalAddress), namespace: temporalNamespace }
   const [added] = await Promise.all([migrate({ databaseUrl, temporal }), installCrds(servers, enabledWings(wings))])
@@ -267,19 +269,43 @@ async function startProcess(
   progress(`${name}: ready`)
 }
 
+/** Prepares the machine for the pods of the enabled wings. Returns the flags of wings. */
+async function prepareWings(options: PawlOptions): Promise<GivenFlags> {
+  const { progress, wings, wingFlags = {} } = options
+  let flags: GivenFlags = Object.fromEntries(Object.entries(wingFlags).filter(([, value]) => value !== undefined))
+  for (const wing of enabledWings(wings)) {
+    const prepared = await PODS[wing]?.inDev?.prepare?.(devPlace(options))
+    if (prepared === undefined) continue
+    flags = { ...prepared.flags, ...flags }
+    progress(`${wing}: ${prepared.note}`)
+  }
+  return flags
+}
+
+function devPlace({ servers, dataDir, wingFlags = {} }: PawlOptions): DevPlace {
+  return {
+    kubeconfigPath: servers.kubeconfigPath,
+    folder: join(dataDir, NODE_AGENT),
+    isServerOurs: isServerOurs(servers),
+    flags: wingFlags,
+    env: childEnvironment(),
+  }
+}
+
+const NODE_AGENT = 'node-agent'
+
 /** Starts the node agent for the enabled wings that declare pods; without such a wing, it starts nothing. */
 async function startNodeAgent(options: PawlOptions): Promise<void> {
-  const { servers, dataDir, progress, wings, wingFlags: flags = {} } = options
+  const { servers, dataDir, progress, wings } = options
   const declared = enabledWings(wings).filter((wing) => PODS[wing] !== undefined)
   if (declared.length === 0) return
-  const name = 'node-agent'
-  const folder = join(dataDir, name)
-  const isOurs = isServerOurs(servers)
-  const place = { kubeconfigPath: servers.kubeconfigPath, folder, isServerOurs: isOurs, flags }
+  const name = NODE_AGENT
+  const place = devPlace(options)
+  const { folder } = place
   const given = await Promise.all(declared.map(async (wing) => (await PODS[wing]?.inDev?.flags(place)) ?? {}))
   const args = [
     ...[name, '--nodes', 'all', '--kubeconfig', servers.kubeconfigPath, '--state', folder, '--at-end', 'stop'],
-    ...['--wings', declared.join(','), '--provide-volumes', isOurs ? 'yes' : 'no'],
+    ...['--wings', declared.join(','), '--provide-volumes', place.isServerOurs ? 'yes' : 'no'],
     ...Object.entries(Object.assign({}, ...given) as Readonly<Record<string, string>>).flatMap(([flag, value]) => [
       `--${flag}`,
       value,

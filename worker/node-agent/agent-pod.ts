@@ -194,25 +194,35 @@ export function readPod(object: KubeObject): AgentPod {
   const { metadata } = object
   const { spec = {}, status = {} } = object as { readonly spec?: RawSpec; readonly status?: PodStatus }
   const { uid = '', namespace = '', name } = metadata
-  const graceMs = (spec.terminationGracePeriodSeconds ?? 30) * 1000
+  const fields = readSpec(spec)
   return {
     uid,
     namespace,
     name,
     object,
     status,
-    nodeName: spec.nodeName ?? '',
+    ...fields,
     version: Number(metadata.resourceVersion),
     path: resourcePath(PODS, namespace, name),
     phase: (status.phase ?? 'Pending') as PodPhase,
-    restartPolicy: spec.restartPolicy ?? 'Always',
-    deletion: metadata.deletionTimestamp === undefined ? undefined : { graceMs: deletionGraceMs(object, graceMs) },
-    graceMs,
-    activeDeadlineMs: spec.activeDeadlineSeconds === undefined ? undefined : spec.activeDeadlineSeconds * 1000,
-    serviceAccount: spec.serviceAccountName ?? 'default',
-    init: (spec.initContainers ?? []).map((one) => readContainer(one, true)),
-    containers: (spec.containers ?? []).map((one) => readContainer(one, false)),
-    volumes: (spec.volumes ?? []).map(readVolume),
+    deletion:
+      metadata.deletionTimestamp === undefined ? undefined : { graceMs: deletionGraceMs(object, fields.graceMs) },
+  }
+}
+
+function readSpec(spec: RawSpec) {
+  const { nodeName = '', restartPolicy = 'Always', serviceAccountName: serviceAccount = 'default' } = spec
+  const { initContainers = [], containers = [], volumes = [] } = spec
+  const { activeDeadlineSeconds, terminationGracePeriodSeconds = 30 } = spec
+  return {
+    nodeName,
+    restartPolicy,
+    serviceAccount,
+    graceMs: terminationGracePeriodSeconds * 1000,
+    activeDeadlineMs: activeDeadlineSeconds === undefined ? undefined : activeDeadlineSeconds * 1000,
+    init: initContainers.map((one) => readContainer(one, true)),
+    containers: containers.map((one) => readContainer(one, false)),
+    volumes: volumes.map(readVolume),
   }
 }
 

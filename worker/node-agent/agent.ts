@@ -68,6 +68,14 @@ interface TrackedPod {
   isDone: boolean
 }
 
+interface PodSource {
+  readonly from: 'server' | 'disk'
+  /** The label selector of the watch that lists the pod. */
+  readonly watch: string
+  /** Of a pod from disk. */
+  readonly podIP?: string
+}
+
 export class NodeAgent {
   private readonly deps: AgentDeps
   private readonly tracked = new Map<string, TrackedPod>()
@@ -117,7 +125,7 @@ export class NodeAgent {
         const wing = wings.find(({ name }) => name === record?.wing)
         if (record === undefined || pod === undefined) await folder.remove()
         else if (wing !== undefined && this.isOurs(wing, pod))
-          this.startKeeper(wing, pod, 'disk', selectorFor(wing, pod), record.podIP)
+          this.startKeeper(wing, pod, { from: 'disk', watch: selectorFor(wing, pod), podIP: record.podIP })
         else log.warn({ pod: `${pod.namespace}/${pod.name}`, node: pod.nodeName, wing: record.wing }, IGNORED_POD)
       } catch (error) {
         // A user has to inspect it.
@@ -178,14 +186,13 @@ export class NodeAgent {
     const pod = readPod(object)
     const tracked = this.tracked.get(pod.uid)
     if (tracked !== undefined) tracked.keeper.update(pod)
-    else if (this.isOurs(wing, pod)) this.startKeeper(wing, pod, 'server', watch)
+    else if (this.isOurs(wing, pod)) this.startKeeper(wing, pod, { from: 'server', watch })
   }
 
-  /** @param watch the label selector that lists the pod. @param knownIP of a pod from disk. */
-  private startKeeper(wing: AgentWing, pod: AgentPod, from: 'server' | 'disk', watch: string, knownIP?: string): void {
+  private startKeeper(wing: AgentWing, pod: AgentPod, source: PodSource): void {
     const { kube, settings, log } = this.deps
     const { hostIP, restartDelayMs } = settings
-    const podIP = knownIP ?? this.addressOf(wing, pod)
+    const { from, watch, podIP = this.addressOf(wing, pod) } = source
     const run = settings.isPlayed
       ? new PlayedPod(pod, wing.pods.playedUntil?.(pod.object), this.now)
       : this.processesOf(wing, pod, podIP, () => keeper.requeue())

@@ -104,9 +104,9 @@ export class Claims {
     }
   }
 
-  private async provide({ metadata, spec = {}, status = {} }: Claim): Promise<void> {
-    const isPending = spec.volumeName === undefined && status.phase !== 'Bound'
-    if (spec.storageClassName !== CLASS || !isPending || isDeleting(metadata)) return
+  private async provide(claim: Claim): Promise<void> {
+    if (!needsVolume(claim)) return
+    const { metadata, spec = {} } = claim
     const { accessModes = ['ReadWriteOnce'], volumeMode = 'Filesystem', resources = {} } = spec
     const { uid = '', namespace = '', name } = metadata
     const path = join(this.deps.folder, uid)
@@ -138,8 +138,9 @@ export class Claims {
   }
 }
 
-function isDeleting({ deletionTimestamp }: KubeObject['metadata']): boolean {
-  return deletionTimestamp !== undefined
+function needsVolume({ metadata, spec = {}, status = {} }: Claim): boolean {
+  const isPending = spec.volumeName === undefined && status.phase !== 'Bound'
+  return spec.storageClassName === CLASS && isPending && metadata.deletionTimestamp === undefined
 }
 
 /** An existing object is a success. */

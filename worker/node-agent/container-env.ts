@@ -42,7 +42,7 @@ export function containerEnv(
   fields: FieldSource,
   sources: KeySources,
 ): Readonly<Record<string, string>> {
-  const values: Record<string, string> = Object.assign({}, ...envFrom.map((one) => allKeys(one, sources)))
+  const values = Object.assign({}, ...envFrom.map((one) => allKeys(one, sources))) as Record<string, string>
   for (const { name, value = '', valueFrom } of env) {
     const found = valueFrom === undefined ? expand(value, values) : valueOf(name, valueFrom, fields, sources)
     if (found !== undefined) values[name] = found

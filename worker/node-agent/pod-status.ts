@@ -3,7 +3,7 @@
 
 import type { PodCondition, PodState } from '../../activities/pods.ts'
 import type { AgentPod, ContainerSpec } from './agent-pod.ts'
-import type { ContainerStatus, PodStatus, StatusCondition } from './status-fields.ts'
+import type { ContainerState, ContainerStatus, PodStatus, StatusCondition } from './status-fields.ts'
 import {
   type ContainerFacts,
   type Decision,
@@ -60,13 +60,14 @@ function comparable(status: PodStatus): string {
   return JSON.stringify([phase, reason, message, podIP, shown.sort(), states])
 }
 
-function comparableContainer({ name, ready, started, restartCount, state = {}, lastState = {} }: ContainerStatus) {
-  const { waiting, running, terminated } = state
-  return [
-    ...[name, ready ?? false, started ?? false, restartCount ?? 0, waiting?.reason, waiting?.message],
-    ...[running !== undefined, terminated?.exitCode, terminated?.reason, terminated?.message],
-    ...[lastState.terminated?.exitCode, lastState.terminated?.reason],
-  ]
+function comparableContainer(status: ContainerStatus) {
+  const { name, ready = false, started = false, restartCount = 0, state, lastState } = status
+  return [name, ready, started, restartCount, comparableState(state), comparableState(lastState)]
+}
+
+function comparableState({ waiting, running, terminated }: ContainerState = {}) {
+  const end = terminated && [terminated.exitCode, terminated.reason, terminated.message]
+  return [waiting?.reason, waiting?.message, running !== undefined, end]
 }
 
 function phaseOf(pod: AgentPod, facts: PodFacts): 'Pending' | 'Running' {
@@ -91,37 +92,14 @@ const UNREADY_REASONS = {
 } as const
 
 function conditionsOf(
-  { pod, facts, nowMs, conditions }: StatusInput,
+  input: StatusInput,
   phase: PodState['phase'],
   containers: readonly ContainerStatus[],
 ): readonly StatusCondition[] {
+  const { pod, nowMs, conditions } = input
   const current = pod.status.conditions ?? []
   const isReady = phase === 'Running' && containers.every(({ ready }) => ready === true)
-  const isInitialized = phase === 'Succeeded' || pod.init.every((one) => hasSucceeded(factsOf(facts, one)))
-  const unreadyNames = containers.filter(({ ready }) => ready !== true).map(({ name }) => name)
-  const ready = isReady
-    ? { status: 'True' }
-    : {
-        status: 'False',
-        reason: UNREADY_REASONS[phase],
-        ...(phase === 'Running' && { message: `containers with unready status: [${unreadyNames.join(' ')}]` }),
-      }
-  const gate = unmetGate(pod)
-  const next: readonly PodCondition[] = [
-    {
-      type: 'Initialized',
-      ...(isInitialized ? { status: 'True' } : { status: 'False', reason: 'ContainersNotInitialized' }),
-      ...(phase === 'Succeeded' && { reason: UNREADY_REASONS.Succeeded }),
-    },
-    {
-      type: 'Ready',
-      ...(isReady && gate !== undefined
-        ? { status: 'False', reason: 'ReadinessGatesNotReady', message: `condition "${gate}" is not True` }
-        : ready),
-    },
-    { type: 'ContainersReady', ...ready },
-    ...(conditions?.of(phase, isReady) ?? []),
-  ]
+  const next = [...usualConditions(input, phase, containers), ...(conditions?.of(phase, isReady) ?? [])]
   const ownTypes = new Set([...(conditions?.types ?? []), ...next.map(({ type }) => type)])
   return [
     ...current.filter(({ type }) => !ownTypes.has(type)),
@@ -131,6 +109,33 @@ function conditionsOf(
       return { ...one, lastTransitionTime: isSame ? before.lastTransitionTime : timeText(nowMs) }
     }),
   ]
+}
+
+function usualConditions(
+  { pod, facts }: StatusInput,
+  phase: PodState['phase'],
+  containers: readonly ContainerStatus[],
+): readonly PodCondition[] {
+  const isInitialized = phase === 'Succeeded' || pod.init.every((one) => hasSucceeded(factsOf(facts, one)))
+  const ready = readiness(phase, containers)
+  const gate = ready.status === 'True' ? unmetGate(pod) : undefined
+  const closed = { status: 'False', reason: 'ReadinessGatesNotReady', message: `condition "${gate ?? ''}" is not True` }
+  return [
+    {
+      type: 'Initialized',
+      ...(isInitialized ? { status: 'True' } : { status: 'False', reason: 'ContainersNotInitialized' }),
+      ...(phase === 'Succeeded' && { reason: UNREADY_REASONS.Succeeded }),
+    },
+    { type: 'Ready', ...(gate === undefined ? ready : closed) },
+    { type: 'ContainersReady', ...ready },
+  ]
+}
+
+function readiness(phase: PodState['phase'], containers: readonly ContainerStatus[]): Omit<PodCondition, 'type'> {
+  const unready = containers.filter(({ ready }) => ready !== true).map(({ name }) => name)
+  if (phase === 'Running' && unready.length === 0) return { status: 'True' }
+  const message = phase === 'Running' ? { message: `containers with unready status: [${unready.join(' ')}]` } : {}
+  return { status: 'False', reason: UNREADY_REASONS[phase], ...message }
 }
 
 /** The first readiness gate whose condition is not True. */
@@ -145,35 +150,53 @@ function unmetGate({ object, status }: AgentPod): string | undefined {
 }
 
 function containerStatus(spec: ContainerSpec, input: StatusInput): ContainerStatus {
-  const { pod, facts, decision } = input
+  const { pod, facts } = input
   const { run, restarts, last } = factsOf(facts, spec)
   const containerID = `pawl://${pod.uid}/${spec.name}`
-  const common = { name: spec.name, image: spec.image, imageID: '', restartCount: restarts, containerID }
-  const lastState = last === undefined ? {} : { lastState: { terminated: terminated(last, containerID) } }
-  if (run.state === 'running') {
-    const state = { running: { startedAt: timeText(run.startedMs) } }
-    return { ...common, ready: run.isStarted && run.isReady, started: run.isStarted, state, ...lastState }
+  const isStarted = run.state === 'running' && run.isStarted
+  const isDone = spec.isInit && hasSucceeded(factsOf(facts, spec))
+  return {
+    name: spec.name,
+    image: spec.image,
+    imageID: '',
+    containerID,
+    restartCount: restarts,
+    ready: run.state === 'running' ? isStarted && run.isReady : isDone,
+    started: isStarted,
+    ...(last !== undefined && { lastState: { terminated: terminated(last, containerID) } }),
+    ...containerStates(spec, input, containerID),
   }
-  const ready = spec.isInit && run.state === 'ended' && isSuccess(run.exit)
-  const stopped = { ...common, ready, started: false }
+}
+
+function containerStates(
+  spec: ContainerSpec,
+  input: StatusInput,
+  containerID: string,
+): Pick<ContainerStatus, 'state' | 'lastState'> {
+  const { facts, decision } = input
+  const { run } = factsOf(facts, spec)
+  if (run.state === 'running') return { state: { running: { startedAt: timeText(run.startedMs) } } }
   if (run.state === 'ended') {
+    const end = { terminated: terminated(run, containerID) }
     const delayMs = decision.backOff[spec.name]
-    if (delayMs === undefined || decision.end !== undefined)
-      return { ...stopped, state: { terminated: terminated(run, containerID) }, ...lastState }
-    const message = `back-off ${delayMs / 1000}s restarting failed container=${spec.name} pod=${pod.name}_${pod.namespace}(${pod.uid})`
-    return {
-      ...stopped,
-      state: { waiting: { reason: 'CrashLoopBackOff', message } },
-      lastState: { terminated: terminated(run, containerID) },
-    }
+    return delayMs === undefined
+      ? { state: end }
+      : { state: { waiting: backOff(spec, input, delayMs) }, lastState: end }
   }
-  if (decision.end !== undefined && facts.acceptedMs === undefined) {
-    const lost: EndedRun = { state: 'ended', startedMs: undefined, finishedMs: input.nowMs, exit: { how: 'lost' } }
-    return { ...stopped, state: { terminated: terminated(lost, containerID) } }
-  }
-  const isInitializing = !spec.isInit && pod.init.some((one) => !hasSucceeded(factsOf(facts, one)))
-  const reason = isInitializing ? 'PodInitializing' : 'ContainerCreating'
-  return { ...stopped, state: { waiting: input.waiting[spec.name] ?? { reason } }, ...lastState }
+  if (decision.end === undefined || facts.acceptedMs !== undefined)
+    return { state: { waiting: waitingFor(spec, input) } }
+  const lost: EndedRun = { state: 'ended', startedMs: undefined, finishedMs: input.nowMs, exit: { how: 'lost' } }
+  return { state: { terminated: terminated(lost, containerID) } }
+}
+
+function backOff({ name }: ContainerSpec, { pod }: StatusInput, delayMs: number) {
+  const message = `back-off ${delayMs / 1000}s restarting failed container=${name} pod=${pod.name}_${pod.namespace}(${pod.uid})`
+  return { reason: 'CrashLoopBackOff', message }
+}
+
+function waitingFor({ name, isInit }: ContainerSpec, { pod, facts, waiting }: StatusInput) {
+  const isInitializing = !isInit && pod.init.some((one) => !hasSucceeded(factsOf(facts, one)))
+  return waiting[name] ?? { reason: isInitializing ? 'PodInitializing' : 'ContainerCreating' }
 }
 
 function terminated({ startedMs, finishedMs, exit, message }: EndedRun, containerID: string) {

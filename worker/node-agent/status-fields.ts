@@ -31,7 +31,7 @@ export interface ContainerStatus {
   readonly lastState?: ContainerState
 }
 
-interface ContainerState {
+export interface ContainerState {
   readonly waiting?: { readonly reason: string; readonly message?: string }
   readonly running?: { readonly startedAt: string }
   readonly terminated?: {

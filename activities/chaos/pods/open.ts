@@ -58,8 +58,8 @@ export async function open(flags: FlagValues<ChaosPodFlags>, place: AgentPlace):
 async function sweep(command: readonly string[], { env, root, exitCode }: EndedContainer): Promise<void> {
   // The exit code 0 of an injector means a complete clean-up.
   if (exitCode === 0) return
-  const [program = '', ...args] = [...command, 'sweep']
-  await promisify(execFile)(program, args, { cwd: root, env, timeout: SWEEP_LIMIT_MS })
+  const [program = '', ...args] = command
+  await promisify(execFile)(program, [...args, 'sweep'], { cwd: root, env, timeout: SWEEP_LIMIT_MS })
 }
 
 // Keeps the status small.

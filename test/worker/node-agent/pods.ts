@@ -19,24 +19,27 @@ export interface PodOptions {
   readonly status?: object
 }
 
+const DEFAULTS = {
+  name: 'one',
+  uid: 'uid-1',
+  version: 1,
+  node: 'node-1',
+  phase: 'Pending',
+  restartPolicy: 'Never',
+  containers: [{ name: 'main', image: 'i' }],
+  initContainers: [],
+  volumes: [],
+  terminationGracePeriodSeconds: 60,
+} satisfies PodOptions
+
 /** A pod as the API server returns it. */
 export function storedPod(options: PodOptions = {}): KubeObject {
-  const { name = 'one', uid = 'uid-1', version = 1, node = 'node-1', phase = 'Pending' } = options
-  const { restartPolicy = 'Never', containers = [{ name: 'main', image: 'i' }], metadata = {}, status = {} } = options
-  const { activeDeadlineSeconds, terminationGracePeriodSeconds = 60, initContainers = [], volumes = [] } = options
+  const { name, uid, version, node, phase, metadata, status, ...spec } = { ...DEFAULTS, ...options }
   return {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name, namespace: 'n', uid, resourceVersion: String(version), labels: { app: 'yes' }, ...metadata },
-    spec: {
-      nodeName: node,
-      restartPolicy,
-      terminationGracePeriodSeconds,
-      containers,
-      initContainers,
-      volumes,
-      ...(activeDeadlineSeconds !== undefined && { activeDeadlineSeconds }),
-    },
+    spec: { nodeName: node, ...spec },
     status: { phase, ...status },
   }
 }

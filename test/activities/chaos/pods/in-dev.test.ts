@@ -20,6 +20,7 @@ const given = (path: string | undefined) => ({
   folder: 'f',
   isServerOurs: true,
   flags: { 'chaos-config': path },
+  env: {},
 })
 
 describe('the chaos pods of `pawl dev` and their manifests', () => {
