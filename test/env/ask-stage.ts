@@ -28,7 +28,10 @@ export const COMMANDS: readonly Command[] = [
   {
     title: 'get lists the objects of a namespace and the reasons why they wait',
     words: ['get'],
-    prints: [/^NAME +PHASE +DURATION +WAITING-FOR\n/, /\ninstallation\/shop +Failed +5\.0s +no such image\n/],
+    prints: [
+      /^NAME +PHASE +DURATION +WAITING-FOR\n/,
+      /\ninstallation\/shop +Failed +5\.0s +failed at \S+ \S+ no such image\n/,
+    ],
   },
   {
     title: 'trace shows a job with the jobs that its run hosts',
@@ -38,7 +41,7 @@ export const COMMANDS: readonly Command[] = [
       /^Installation ask-team-a\/shop +Failed +5\.0s/m,
       /^└─ Execution ask-team-a\/shop +Failed/m,
       /^ {3}└─ DeployItem ask-team-a\/shop-db +Failed.*no such image$/m,
-      /\nnext: pawl why inst\/shop -n ask-team-a .*\n$/,
+      /\nnext: pawl why deployitem\/shop-db -n ask-team-a .*\n$/,
     ],
   },
   {
@@ -47,7 +50,7 @@ export const COMMANDS: readonly Command[] = [
     prints: [
       /^Installation ask-team-a\/shop: Failed after 5\.0s, started /,
       /DeployItem ask-team-a\/shop-db +Failed.*no such image\n/,
-      /\nnext: pawl why inst\/shop -n ask-team-a .*\n$/,
+      /\nnext: pawl why deployitem\/shop-db -n ask-team-a .*\n$/,
     ],
     code: 3,
   },

@@ -83,14 +83,17 @@ export function replayCommand(): Command {
         process.exitCode = await runUpgradeGate({ ...flags, against, limitMs }, payloadKeyPath, target)
         return
       }
-      const [{ fetchJob, readJob }, { showJob }, { nextReplay }] = await Promise.all([
+      const [{ fetchJob, readJob }, { showJob }, { nextAfterBug, nextReplay }, { objectAndJobs }] = await Promise.all([
         import('./replay/load.ts'),
         import('./replay/show-job.ts'),
         import('./query/next-step.ts'),
+        import('./query/diff.ts'),
       ])
       const job = file === undefined ? await fetchJob(words, flags, target) : await readJob(file)
       if (flags.inspect === undefined) {
-        const next = file === undefined ? `${nextReplay(undefined, words, flags)} --inspect` : undefined
+        const inspect = `${nextReplay(undefined, words, flags)} --inspect`
+        const next =
+          file === undefined ? { inspect, afterBug: nextAfterBug(objectAndJobs(words)[0], flags) } : undefined
         await showJob(job, { ...flags, next, limitMs }, payloadKeyPath)
       } else {
         const { inspectJob } = await import('./replay/inspect.ts')

@@ -10,7 +10,7 @@ import type { LiveStatus } from '../live-status.ts'
 import type { JournalFlags } from './open-journal.ts'
 import { suggestedCommand } from '../suggestion.ts'
 import { needsInterrupt } from './edits-during-job.ts'
-import { bugIn, isNeverRequested } from './root-cause.ts'
+import { bugIn, isNeverRequested, pathToRootCause } from './root-cause.ts'
 import { pausedText } from './waiting.ts'
 import { deletionIn } from './format.ts'
 
@@ -63,7 +63,12 @@ function interruptText(subject: JobNode, { name, flags }: Wanted): string {
   const { object } = subject
   if (!isOpen(subject) || deletionIn(object.projection) !== undefined) return ''
   if (steeringOf(object)?.interrupt === undefined) return ''
-  return `; if the spec is wrong: ${suggestedCommand(`interrupt ${name}${steerFlags(flags)}`)}, then apply the corrected spec and ${jobStep(object, name, flags)}`
+  return `; if the spec is wrong: ${suggestedCommand(`interrupt ${name}${steerFlags(flags)}`)}, then apply the corrected spec; ${jobAfterEdit(object, name, flags)}`
+}
+
+/** An applied manifest may have the annotation that requests a job; a second request would start a second job. */
+function jobAfterEdit(object: ObjectRecord, name: string, flags: JournalFlags): string {
+  return `if no job starts by itself: ${jobStep(object, name, flags)}`
 }
 
 interface Wanted {
@@ -77,15 +82,20 @@ function problemStep({ object, job }: JobNode, cause: JobNode, { name, flags }: 
   if (isOpen(cause) && bugIn(cause.job) !== undefined) return bugStep(cause, flags)
   if (hasFailed(cause)) return `fix the cause, then ${jobStep(object, name, flags)}`
   if (isUnknownType(cause))
-    return `start a deployer of the type; or ${suggestedCommand(`interrupt ${name}${steerFlags(flags)}`)}, then give the item a new name and type (the type of an item cannot change), apply the change, and ${jobStep(object, name, flags)}`
+    return `start a deployer of the type; or ${suggestedCommand(`interrupt ${name}${steerFlags(flags)}`)}, then apply the item with a new name and the right type (the type of an item cannot change); ${jobAfterEdit(object, name, flags)}`
   return isNeverRequested(object, job) && !isLevelKind(object) ? jobStep(object, name, flags) : undefined
 }
 
-function bugStep({ object }: JobNode, flags: JournalFlags): string {
+function bugStep({ object, job }: JobNode, flags: JournalFlags): string {
   const { kind, namespace, name } = object
-  const place = namespace === '' ? flags : { ...flags, namespace }
-  const replay = nextReplay(object, [`${kind.toLowerCase()}/${name}`], place)
-  return `fix the code and restart the worker; see the pass with ${replay}`
+  const where = namespace === '' ? flags : { ...flags, namespace }
+  const [, place = 'the code'] = /\(([^()\s]+:\d+:\d+)\)$/.exec(bugIn(job) ?? '') ?? []
+  return nextAfterBug([`${kind.toLowerCase()}/${name}`], where, place)
+}
+
+/** For a run whose code threw an error. @param place the file with line and column, or `the code`. */
+export function nextAfterBug(words: readonly string[], flags: JournalFlags, place = 'the code'): string {
+  return `fix ${place} and restart the worker, which runs the pass again; follow it with ${nextQuery('trace', [...words, '-w'], flags)}`
 }
 
 /** @param past the command for an object whose job has ended. */
@@ -129,13 +139,19 @@ interface ReplayFlags extends JournalFlags {
   readonly payloadKey?: string
 }
 
-/** The last line of `pawl trace`. */
-export function nextAfterTrace(tree: JobNode, words: readonly string[], flags: JournalFlags): string {
+/** The last line of `pawl trace`: the object that needs attention. The present state of an object may not belong to an earlier job. */
+export function nextAfterTrace(
+  tree: JobNode,
+  words: readonly string[],
+  flags: JournalFlags & { readonly job?: string },
+): string {
   const name = wordsText(words)
   if (isNeverRequested(tree.object, tree.job) && steeringOf(tree.object)?.reconcile !== undefined)
     return `next: ${jobStep(tree.object, name, flags)}`
-  const command = hasFailed(tree) || isOpen(tree) ? 'why' : 'history'
-  return `next: ${suggestedCommand(`${command} ${name}${queryFlags(flags)}`)}`
+  if (!hasFailed(tree) && !isOpen(tree)) return `next: ${nextQuery('history', words, flags)}`
+  if (flags.job !== undefined) return `next: ${nextQuery('why', words, flags)}${flagText('--job', flags.job)}`
+  const cause = pathToRootCause(tree).at(-1) ?? tree
+  return `next: ${cause === tree ? nextQuery('why', words, flags) : whyStep(cause.object, flags)}`
 }
 
 /** The line below `pawl get`. @param object the first one that is not ready. */

@@ -27,6 +27,7 @@ import { findJob } from './find-object.ts'
 import { readForeignWrites } from './foreign-writes.ts'
 import { isOpen, isOver, type JobNode, phaseOf, readJobTree } from './job-tree.ts'
 import { JOB_OPTION, objectCommand } from './object-command.ts'
+import { writesOfRun } from './level-run.ts'
 import type { JournalFlags, JournalSession } from './open-journal.ts'
 import { readLiveStatuses } from '../live-status.ts'
 import { nextStep } from './next-step.ts'
@@ -95,7 +96,10 @@ async function why(journal: JournalSession, words: readonly string[], flags: Why
 /** A run writes for all objects that it hosts; for a hosted object only the writes to this object count. */
 async function readWrites(journal: JournalSession, object: ObjectRecord, job: JobRecord | undefined) {
   if (job === undefined) return []
-  return await journal.writesOf(job.workflowID, job.cause === 'hosted' ? actionName(object) : undefined)
+  return writesOfRun(
+    await journal.writesOf(job.workflowID, job.cause === 'hosted' ? actionName(object) : undefined),
+    job,
+  )
 }
 
 /** Sentences about pauses, queue positions, and a run that no worker has started. */
