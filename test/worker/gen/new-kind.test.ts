@@ -168,6 +168,9 @@ describe('the skeleton of a new kind in another project', () => {
     expect(JSON.parse(await readFile(join(project, 'tsconfig.json'), 'utf8'))).toMatchObject({
       compilerOptions: { erasableSyntaxOnly: true },
     })
+    expect(await readFile(join(project, 'time-table/README.md'), 'utf8')).toContain(
+      `\nnpx vitest run --root ${project} time-table && npx tsc -p ${project}\n`,
+    )
     expect(lines.at(-1)).toContain(`then run \`pawl gen ${join(project, 'time-table/controller.cm')}\``)
 
     // test/package/installed.test.ts compiles it.

@@ -2,6 +2,8 @@
 // Kubernetes deletes the ConfigMap with its owner. The files are the kind, the document with query and action, the action, the plan, and a test; in a
 // project also a sample object.
 
+import { join } from 'node:path'
+
 export interface KindNames {
   /** `TimeTable`. */
   readonly kind: string
@@ -13,6 +15,8 @@ export interface KindNames {
   readonly layout: 'checkout' | 'project'
   /** `workflows/example/time-table`; in a project `time-table`. */
   readonly folder: string
+  /** The folder that contains `folder`, as the user types it: `.` in a project. */
+  readonly root: string
   /** `test/workflows/example/time-table`; in a project the same folder. */
   readonly testFolder: string
   /** The specifier by which modules import the kit. */
@@ -43,14 +47,16 @@ export function skeleton(names: KindNames): ReadonlyMap<string, string> {
   ])
 }
 
-function readme({ kind, layout, folder }: KindNames): string {
+function readme({ kind, layout, folder, root }: KindNames): string {
+  const at = join(root, folder)
+  const tests = root === '.' ? 'npx vitest run' : `npx vitest run --root ${root} ${folder}`
   const commands = `
 \`\`\`
-npx pawl gen ${folder}/controller.cm                    # after each change of the document
-npx pawl gen crd ${folder}/kind.ts --out ${folder}/crd.yaml
-npx pawl gen rbac ${folder}/controllers.ts --out ${folder}/rbac.yaml
-npx vitest run && npx tsc -p .
-npx pawl dev --controllers ${folder}/controllers.ts     # then: kubectl apply -f ${folder}/crd.yaml, -f ${folder}/sample.yaml
+npx pawl gen ${at}/controller.cm                    # after each change of the document
+npx pawl gen crd ${at}/kind.ts --out ${at}/crd.yaml
+npx pawl gen rbac ${at}/controllers.ts --out ${at}/rbac.yaml
+${tests} && npx tsc -p ${root}
+npx pawl dev --watch --controllers ${at}/controllers.ts     # then: kubectl apply -f ${at}/crd.yaml, -f ${at}/sample.yaml
 \`\`\`
 `
   return `# ${kind}
