@@ -13,9 +13,9 @@ const CONTROLLERS = new Map(
   [...builtInRegistry.controllers.values()].map((one) => [groupKindText(groupKindOf(one.target)), one] as const),
 )
 
-/** @param object the live object or its projection. */
-export function explainStatus(kind: GroupKind, object: object): StatusExplanation {
-  return CONTROLLERS.get(groupKindText(kind))?.explain?.(object) ?? {}
+/** @param object the live object or its projection. @param namespaces the live Namespaces that it watches. */
+export function explainStatus(kind: GroupKind, object: object, namespaces: readonly object[] = []): StatusExplanation {
+  return CONTROLLERS.get(groupKindText(kind))?.explain?.(object, namespaces) ?? {}
 }
 
 /** True if the live object may tell more than the journal. */

@@ -18,6 +18,8 @@ interface NextStepInput {
   /** From the object to the root cause. */
   readonly path: readonly JobNode[]
   readonly status: LiveStatus | undefined
+  /** The command that ends the wait of the first object in `path`, if its kind names one. */
+  readonly command?: string | undefined
   /** True if a user interrupted the job. */
   readonly isInterrupted?: boolean
   /** True if the journal has an earlier job of the object. */
@@ -31,10 +33,12 @@ interface NextStepInput {
 
 /** One line, such as `next: pawl trace inst/shop -w`. */
 export function nextStep(input: NextStepInput): string {
-  return `next: ${stepOf(input)}`
+  const { command, flags } = input
+  return `next: ${command === undefined ? stepOf(input) : suggestedCommand(`${command}${placeFlags(flags)}`)}`
 }
 
-function stepOf({ path, status, words, flags, isInterrupted, hasEarlierJob, awaitedSibling }: NextStepInput): string {
+function stepOf(input: NextStepInput): string {
+  const { path, status, words, flags, isInterrupted, hasEarlierJob, awaitedSibling } = input
   const [subject] = path
   const cause = path.at(-1)
   if (subject === undefined || cause === undefined) return suggestedCommand(`get${queryFlags(flags)}`)
@@ -207,13 +211,15 @@ function queryFlags(flags: JournalFlags): string {
 }
 
 /** The flags of commands that change objects. */
-function steerFlags({ namespace, context, kubeconfig, dataDir }: JournalFlags): string {
-  return [
-    flagText('-n', namespace),
-    flagText('--context', context),
-    flagText('--kubeconfig', kubeconfig),
-    flagText('--data-dir', dataDir),
-  ].join('')
+function steerFlags(flags: JournalFlags): string {
+  return `${flagText('-n', flags.namespace)}${placeFlags(flags)}`
+}
+
+/** The flags that select the cluster. */
+function placeFlags({ context, kubeconfig, dataDir }: JournalFlags): string {
+  return [flagText('--context', context), flagText('--kubeconfig', kubeconfig), flagText('--data-dir', dataDir)].join(
+    '',
+  )
 }
 
 function kubectlFlags({ context, kubeconfig, dataDir }: JournalFlags, namespace: string): string {
