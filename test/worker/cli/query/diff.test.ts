@@ -128,6 +128,14 @@ describe('the comparison of two jobs', () => {
     )
   })
 
+  it('says when which job deleted the object', () => {
+    const deleted = side('j3', 'Succeeded', { children: [] })
+    const after3 = { ...deleted, job: { ...deleted.job, outcome: 'Deleted' } }
+    expect(linesOf(diffOf(later, after3, { edits: [], inputs: [] }), true)[0]).toBe(
+      'Installation ns/shop: was deleted at 2026-02-03T04:05:10.000Z by job j3; before Failed',
+    )
+  })
+
   const hidden: ChangedInput = { of: 'Installation ns/shop', noun: 'import', name: 'password', change: 'changed' }
   it.each<[string, readonly ChangedInput[] | undefined, string, string?]>([
     [
