@@ -23,7 +23,7 @@ import {
 } from './root-cause.ts'
 import { pauseSentences, readQueuePositions, queueSentence, notStartedSentences } from './waiting.ts'
 import { actionName, type Cause, readCauses } from './causes.ts'
-import { readChangesSinceJob } from './changed-sources.ts'
+import { readChangesSinceJob } from '../changed-sources.ts'
 import { findJob } from './find-object.ts'
 import { readForeignWrites } from './foreign-writes.ts'
 import { isOpen, isOver, type JobNode, phaseOf, readJobTree } from './job-tree.ts'

@@ -2,10 +2,10 @@
 
 import { describe, expect, it } from 'vitest'
 
-import { lastChange } from '../../../../worker/cli/query/changed-sources.ts'
-import { inputsOf } from '../../../../worker/cli/query/explain-status.ts'
-import { nextStep } from '../../../../worker/cli/query/next-step.ts'
-import { BEGIN, job, node, object } from './build-node.ts'
+import { lastChange } from '../../../worker/cli/changed-sources.ts'
+import { inputsOf } from '../../../worker/cli/query/explain-status.ts'
+import { nextStep } from '../../../worker/cli/query/next-step.ts'
+import { BEGIN, job, node, object } from './query/build-node.ts'
 
 describe('the last change of a source', () => {
   const wrote = (manager: string, second: number, field = 'f:data') => ({

@@ -4,17 +4,17 @@
 //   S1. Only an object that no job works on, and that gets jobs of its own, is outdated: a user can request a job of it.
 //   S2. Only writes of other clients than Pawl count, and only those of data: Pawl itself labels and protects sources.
 
-import { inParallel } from '../../../activities/kube/in-parallel.ts'
-import type { KubeClient, KubeObject, ObjectMeta } from '../../../activities/kube/client.ts'
-import { KubeError } from '../../../activities/kube/kube-error.ts'
-import { FIELD_MANAGER_PREFIX } from '../../../activities/kube/managed-fields.ts'
-import { resourcePath } from '../../../activities/kube/resource-path.ts'
-import { type InputSource, ownerReferenceOf, path, valueAt } from '../../../workflows/kit/index.ts'
-import { clientText } from '../live-objects.ts'
-import { withUserClient, type UserFlags } from '../user.ts'
-import { inputsOf, resourceOfKind } from './explain-status.ts'
-import { formatTime, nameOf } from './format.ts'
-import { isOpen, type JobNode, phaseOf } from './job-tree.ts'
+import { inParallel } from '../../activities/kube/in-parallel.ts'
+import type { KubeClient, KubeObject, ObjectMeta } from '../../activities/kube/client.ts'
+import { KubeError } from '../../activities/kube/kube-error.ts'
+import { FIELD_MANAGER_PREFIX } from '../../activities/kube/managed-fields.ts'
+import { resourcePath } from '../../activities/kube/resource-path.ts'
+import { type InputSource, ownerReferenceOf, path, valueAt } from '../../workflows/kit/index.ts'
+import { clientText } from './live-objects.ts'
+import { withUserClient, type UserFlags } from './user.ts'
+import { inputsOf, resourceOfKind } from './query/explain-status.ts'
+import { formatTime, nameOf } from './query/format.ts'
+import { isOpen, type JobNode, phaseOf } from './query/job-tree.ts'
 
 interface SourceChange {
   readonly source: InputSource
