@@ -29,7 +29,7 @@ interface ReplayFlags extends JournalFlags, TemporalAddressFlags {
 const FORMATS = ['text', 'wide', 'json'] as const
 
 const RARE_FLAGS = [
-  ...['against-controllers', 'controllers', 'workflow-bundle', 'payload-key'],
+  ...['run', 'against-controllers', 'controllers', 'workflow-bundle', 'payload-key'],
   ...LOCATION_FLAGS,
   ...TEMPORAL_DETAILS,
 ]
