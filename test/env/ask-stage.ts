@@ -87,7 +87,7 @@ export const COMMANDS: readonly Command[] = [
     words: ['why', 'di/shop-db'],
     prints: [
       'DeployItem ask-team-a/shop-db is Failed: no such image.\n\nWhat happened:\n',
-      'another client changed Installation ask-team-a/shop: ',
+      'a client other than Pawl changed Installation ask-team-a/shop: ',
       'operation": reconcile',
       'the job of Installation ask-team-a/shop started (operation reconcile)',
       'the run of installation ask-team-a/shop changed DeployItem ask-team-a/shop-db.\n',
@@ -100,7 +100,7 @@ export const COMMANDS: readonly Command[] = [
     title: 'why -o wide adds exact times, versions, IDs and passes',
     words: ['why', 'di/shop-db', '-o', 'wide'],
     prints: [
-      `${at(900).toISOString()} another client changed Installation ask-team-a/shop (version 2): `,
+      `${at(900).toISOString()} a client other than Pawl changed Installation ask-team-a/shop (version 2): `,
       `job j1 of Installation ask-team-a/shop started (operation reconcile; run ${RUN})`,
       'the run of installation ask-team-a/shop, in pass 2, step run items, changed DeployItem ask-team-a/shop-db',
     ],
@@ -118,14 +118,14 @@ export const COMMANDS: readonly Command[] = [
     words: ['history', 'inst/shop'],
     prints: [
       /^Installation ask-team-a\/shop: Failed, last change /,
-      'changed by another client',
+      'changed by a client other than Pawl',
       'status.phase: Init -> Failed',
     ],
   },
   {
     title: 'history -o wide adds versions, sources and exact times',
     words: ['history', 'inst/shop', '-o', 'wide'],
-    prints: [/\n\d{4}-\S+Z {2}changed by another client, version 2, seen by watch\n/],
+    prints: [/\n\d{4}-\S+Z {2}changed by a client other than Pawl, version 2, seen by watch\n/],
   },
   {
     title: 'history --at shows a previous version',

@@ -6,7 +6,7 @@ import type { JobRecord, ObjectRecord } from '../../../activities/journal/read/o
 import { groupKindOf, isSameGroupKind, writeJson } from '../../../workflows/kit/index.ts'
 import { readConfig } from '../../server/config.ts'
 import { builtInRegistry } from '../../server/registry.ts'
-import { type ForeignWrite, foreignWriteAt, readLive } from '../live-objects.ts'
+import { type ForeignWrite, foreignWriteAt, readLive, writeOfEvent } from '../live-objects.ts'
 import type { UserFlags } from '../user.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { actionName, versionsIn } from './causes.ts'
@@ -138,7 +138,8 @@ function targetOf(object: ObjectRecord) {
 type LiveObjects = Awaited<ReturnType<typeof readLive>>['objects']
 
 function foreignWriteIn(live: ReturnType<LiveObjects['get']>, { event }: VersionChange): ForeignWrite | undefined {
-  return live === undefined || event.source !== 'watch' ? undefined : foreignWriteAt(live.metadata, event.at)
+  const isTimed = live !== undefined && event.source === 'watch'
+  return writeOfEvent(event, isTimed ? foreignWriteAt(live.metadata, event.at) : undefined)
 }
 
 /** @throws UsageError for more than two jobs. */

@@ -18,10 +18,14 @@ interface NextStepInput {
   /** From the object to the root cause. */
   readonly path: readonly JobNode[]
   readonly status: LiveStatus | undefined
+  /** The command that ends the wait of the first object in `path`, if its kind names one. */
+  readonly command?: string | undefined
   /** True if a user interrupted the job. */
   readonly isInterrupted?: boolean
   /** True if the journal has an earlier job of the object. */
   readonly hasEarlierJob?: boolean
+  /** True if users changed the spec or an input after the last job started. */
+  readonly isOutdated?: boolean
   /** The sibling that the root cause waits for. */
   readonly awaitedSibling?: ObjectRecord | undefined
   /** The object as the user wrote it. */
@@ -31,10 +35,12 @@ interface NextStepInput {
 
 /** One line, such as `next: pawl trace inst/shop -w`. */
 export function nextStep(input: NextStepInput): string {
-  return `next: ${stepOf(input)}`
+  const { command, flags } = input
+  return `next: ${command === undefined ? stepOf(input) : suggestedCommand(`${command}${placeFlags(flags)}`)}`
 }
 
-function stepOf({ path, status, words, flags, isInterrupted, hasEarlierJob, awaitedSibling }: NextStepInput): string {
+function stepOf(input: NextStepInput): string {
+  const { path, status, words, flags, isInterrupted, isOutdated, awaitedSibling } = input
   const [subject] = path
   const cause = path.at(-1)
   if (subject === undefined || cause === undefined) return suggestedCommand(`get${queryFlags(flags)}`)
@@ -47,7 +53,13 @@ function stepOf({ path, status, words, flags, isInterrupted, hasEarlierJob, awai
   const problem = problemStep(subject, cause, { name, flags })
   if (problem !== undefined) return problem
   if (awaitedSibling !== undefined) return whyStep(awaitedSibling, flags)
-  return progressStep(subject, { name, flags, past: hasEarlierJob === true ? 'diff' : 'history' })
+  if (isOutdated === true) return jobStep(subject.object, name, flags)
+  return progressStep(subject, { name, flags, past: pastCommand(input) })
+}
+
+/** `pawl diff` needs two jobs. */
+function pastCommand({ hasEarlierJob }: NextStepInput): string {
+  return hasEarlierJob === true ? 'diff' : 'history'
 }
 
 /** For a request of a user that waits. */
@@ -207,13 +219,15 @@ function queryFlags(flags: JournalFlags): string {
 }
 
 /** The flags of commands that change objects. */
-function steerFlags({ namespace, context, kubeconfig, dataDir }: JournalFlags): string {
-  return [
-    flagText('-n', namespace),
-    flagText('--context', context),
-    flagText('--kubeconfig', kubeconfig),
-    flagText('--data-dir', dataDir),
-  ].join('')
+function steerFlags(flags: JournalFlags): string {
+  return `${flagText('-n', flags.namespace)}${placeFlags(flags)}`
+}
+
+/** The flags that select the cluster. */
+function placeFlags({ context, kubeconfig, dataDir }: JournalFlags): string {
+  return [flagText('--context', context), flagText('--kubeconfig', kubeconfig), flagText('--data-dir', dataDir)].join(
+    '',
+  )
 }
 
 function kubectlFlags({ context, kubeconfig, dataDir }: JournalFlags, namespace: string): string {

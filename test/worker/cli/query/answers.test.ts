@@ -337,6 +337,13 @@ describe('an item whose objects are not ready', () => {
     })
   })
 
+  it('has as its next step the command of its kind, such as the end of an emergency stop', () => {
+    const flags = { cluster: 'local', namespace: 'ns', dataDir: '/tmp/d' }
+    expect(nextStep({ path: [shop], status: undefined, command: 'chaos resume --all', words: ['x/y'], flags })).toBe(
+      'next: pawl chaos resume --all --data-dir /tmp/d',
+    )
+  })
+
   it('is explained in the tree and in lists', () => {
     const found = 'Deployment apps/web: 0 of 2 replicas available (2 pods: no node matches disk=ssd)'
     const statuses = new Map([[item.object.uid, status]])

@@ -53,6 +53,7 @@ const edit: VersionChange = {
     type: 'MODIFIED',
     source: 'watch',
     writer: null,
+    manager: null,
     projection: {},
     outcome: 'wake',
     reason: null,
