@@ -4,6 +4,7 @@ import {
   groupKindOf,
   groupKindText,
   type GroupKind,
+  type JobInputs,
   type StatusExplanation,
   type WatchedKind,
 } from '../../../workflows/kit/index.ts'
@@ -64,4 +65,10 @@ export function siblingsOf(kind: GroupKind) {
 export function steeringOf(kind: GroupKind) {
   const controller = CONTROLLERS.get(groupKindText(kind))
   return controller?.mode === 'job' ? controller.steering : undefined
+}
+
+/** The inputs of the kind's jobs; undefined for kinds without inputs. */
+export function inputsOf(kind: GroupKind): JobInputs | undefined {
+  const controller = CONTROLLERS.get(groupKindText(kind))
+  return controller?.mode === 'job' ? controller.inputs : undefined
 }

@@ -24,6 +24,8 @@ interface NextStepInput {
   readonly isInterrupted?: boolean
   /** True if the journal has an earlier job of the object. */
   readonly hasEarlierJob?: boolean
+  /** True if users changed the spec or an input after the last job started. */
+  readonly isOutdated?: boolean
   /** The sibling that the root cause waits for. */
   readonly awaitedSibling?: ObjectRecord | undefined
   /** The object as the user wrote it. */
@@ -38,7 +40,7 @@ export function nextStep(input: NextStepInput): string {
 }
 
 function stepOf(input: NextStepInput): string {
-  const { path, status, words, flags, isInterrupted, hasEarlierJob, awaitedSibling } = input
+  const { path, status, words, flags, isInterrupted, isOutdated, awaitedSibling } = input
   const [subject] = path
   const cause = path.at(-1)
   if (subject === undefined || cause === undefined) return suggestedCommand(`get${queryFlags(flags)}`)
@@ -51,7 +53,13 @@ function stepOf(input: NextStepInput): string {
   const problem = problemStep(subject, cause, { name, flags })
   if (problem !== undefined) return problem
   if (awaitedSibling !== undefined) return whyStep(awaitedSibling, flags)
-  return progressStep(subject, { name, flags, past: hasEarlierJob === true ? 'diff' : 'history' })
+  if (isOutdated === true) return jobStep(subject.object, name, flags)
+  return progressStep(subject, { name, flags, past: pastCommand(input) })
+}
+
+/** `pawl diff` needs two jobs. */
+function pastCommand({ hasEarlierJob }: NextStepInput): string {
+  return hasEarlierJob === true ? 'diff' : 'history'
 }
 
 /** For a request of a user that waits. */

@@ -23,6 +23,7 @@ import {
 } from './root-cause.ts'
 import { pauseSentences, readQueuePositions, queueSentence, notStartedSentences } from './waiting.ts'
 import { actionName, type Cause, readCauses } from './causes.ts'
+import { readChangesSinceJob } from '../changed-sources.ts'
 import { findJob } from './find-object.ts'
 import { readForeignWrites } from './foreign-writes.ts'
 import { isOpen, isOver, type JobNode, phaseOf, readJobTree } from './job-tree.ts'
@@ -64,6 +65,7 @@ async function why(journal: JournalSession, words: readonly string[], flags: Why
   const { reasons, status, command, subjectSummary } = await readReasons(journal, path, { flags, now, wide })
   const sibling = await readSibling(journal, path, { flags, now, wide })
   const interrupt = await readInterrupt(journal, { object, job }, flags)
+  const changes = await readChangesSinceJob(path[0], { flags, now, wide, isOldJob: jobID !== undefined })
   const notRequested = path.length === 1 && queue.length === 0 ? notRequestedSentences(object, job) : []
   const explanation = explainJob({
     causes,
@@ -86,9 +88,10 @@ async function why(journal: JournalSession, words: readonly string[], flags: Why
       flags,
       isInterrupted: interrupt !== undefined,
       hasEarlierJob: jobID === undefined && job !== undefined && (await journal.jobsOf(object.uid)).length > 1,
+      isOutdated: changes.length > 0,
       awaitedSibling: sibling?.object,
     }),
-    reasons: [...notRequested, ...reasons, ...(sibling?.reasons ?? []), ...requests.last],
+    reasons: [...notRequested, ...reasons, ...(sibling?.reasons ?? []), ...changes, ...requests.last],
   })
   if (output === 'json') return `${writeJson(explanation, 2)}\n`
   return explanationText(explanation, journal.paint, new Set(path.map(phaseOf)))
