@@ -58,6 +58,8 @@ export interface Deps {
   readonly statsd?: StatsdEnvironment
   /** Node of this process; absent: not configured. */
   readonly nodeName?: string
+  /** Environment of this process, for programs that activities start and for variables of wings; absent: empty. */
+  readonly environment?: Readonly<Record<string, string | undefined>>
   readonly now: () => Date
   /** Clocks for time limits; absent: passes use the time of their runs only. */
   readonly clocks?: () => ClockReading

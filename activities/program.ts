@@ -13,35 +13,12 @@ export interface ProgramStart {
   readonly complain: (text: string) => void
 }
 
-export interface DevPlace {
-  readonly kubeconfigPath: string
-  /** Folder of the program. */
-  readonly folder: string
-  /** Whether `pawl dev` started the API server, with simulated nodes and pods. */
-  readonly isServerOurs: boolean
-  /** Given flags of wings, by name. */
-  readonly flags: Readonly<Record<string, string | undefined>>
-}
-
-/** How `pawl dev` runs the program. */
-export interface ProgramInDev {
-  /** The program is started if this wing is enabled. */
-  readonly wing: string
-  readonly args: (dev: DevPlace) => Promise<readonly string[]>
-  /** Adapts a manifest of `deploy/setup/<wing>/` to the wing's flags; absent: unchanged. */
-  readonly setUp?: (manifest: string, flags: DevPlace['flags']) => Promise<string>
-  /** The program is ready when this file exists in its folder. */
-  readonly readyFile: string
-}
-
 /** One of the values of the list that `<wing>/programs.ts` exports. */
 export interface WingProgram {
   /** Name on the command line; it differs from all commands of Pawl. */
   readonly name: string
   /** Text for `pawl --help`. */
   readonly summary: string
-  /** Absent: `pawl dev` does not start the program. */
-  readonly inDev?: ProgramInDev
   /** Loads the program when it is started. `run` returns the exit code. */
   readonly load: () => Promise<{ readonly run: (start: ProgramStart) => Promise<number> }>
 }

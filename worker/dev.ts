@@ -17,7 +17,7 @@ import type { Progress } from './dev/obtain.ts'
 import { type PawlParts, startPawl } from './dev/pawl-parts.ts'
 import { type Part, PartDiedError } from './dev/part.ts'
 import type { Ports } from './dev/ports.ts'
-import { identify } from './dev/process-identity.ts'
+import { identify } from './server/process-identity.ts'
 import {
   aborted,
   EPHEMERAL_MARK,

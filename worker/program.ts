@@ -1,6 +1,6 @@
-// The main module of the wings' own programs: `node worker/program.ts NAME ARGUMENTS`, or `pawl NAME ARGUMENTS`.
+// The main module of the programs: `node worker/program.ts NAME ARGUMENTS`, or `pawl NAME ARGUMENTS`.
 
-import { PROGRAMS } from '../activities/programs.gen.ts'
+import { PROGRAMS } from './programs.ts'
 import type { WingProgram } from '../activities/program.ts'
 import { childEnvironment, modulePath } from './server/config.ts'
 

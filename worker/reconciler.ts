@@ -12,7 +12,7 @@ import { recordWarning } from '../activities/kube/events.ts'
 import { ObjectCache } from '../activities/kube/object-cache.ts'
 import { InFlightRuns } from '../activities/run/in-flight-runs.ts'
 import { Metrics } from '../activities/run/metrics.ts'
-import { readConfig } from './server/config.ts'
+import { childEnvironment, readConfig } from './server/config.ts'
 import { controllerFiles, createRegistry, loadControllers, disabledControllers, wingOf } from './server/registry.ts'
 import { loadOwnActivities } from './server/load-controllers.ts'
 import { givenFlags } from './server/flags.ts'
@@ -206,6 +206,7 @@ function activitiesOf({ log, onClose }: ProcessContext, resources: Resources): o
     metrics,
     statsd: config.statsd,
     ...(config.nodeName !== undefined && { nodeName: config.nodeName }),
+    environment: childEnvironment(),
     clocks: clockReader(clock),
   }
   for (const [name, flags] of settings.wingFlags) {

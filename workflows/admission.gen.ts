@@ -5,6 +5,9 @@ import { disruptionAdmission } from './chaos/disruption/admission.ts'
 import { disruptionCronAdmission } from './chaos/disruption-cron/admission.ts'
 import { disruptionRolloutAdmission } from './chaos/disruption-rollout/admission.ts'
 import { onInitAdmission } from './chaos/on-init/admission.ts'
+import { backupAdmission } from './foundationdb/backup/admission.ts'
+import { clusterAdmission } from './foundationdb/cluster/admission.ts'
+import { restoreAdmission } from './foundationdb/restore/admission.ts'
 import { deployItemAdmission } from './landscaper/deploy-item/admission.ts'
 import { executionAdmission } from './landscaper/execution/admission.ts'
 import { installationAdmission } from './landscaper/installation/admission.ts'
@@ -13,5 +16,6 @@ import { targetAdmission } from './landscaper/target/admission.ts'
 /** By wing. */
 export const ADMISSIONS: Readonly<Record<string, readonly Admission[]>> = {
   chaos: [disruptionAdmission, disruptionCronAdmission, disruptionRolloutAdmission, onInitAdmission],
+  foundationdb: [backupAdmission, clusterAdmission, restoreAdmission],
   landscaper: [deployItemAdmission, executionAdmission, installationAdmission, targetAdmission],
 }

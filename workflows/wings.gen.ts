@@ -2,10 +2,12 @@
 
 import { type Wing } from './kit/index.ts'
 import { chaosWing } from './chaos/wing.ts'
+import { foundationdbWing } from './foundationdb/wing.ts'
 import { landscaperWing } from './landscaper/wing.ts'
 
 /** The declaration of each wing. */
 export const WINGS: Readonly<Record<string, Wing>> = {
   chaos: chaosWing,
+  foundationdb: foundationdbWing,
   landscaper: landscaperWing,
 }

@@ -22,7 +22,9 @@ export function isEngine(path: string): boolean {
 /** Returns a sentence for each distinct word of a wing in a module of the engine. */
 export function foreignWords({ path, text }: Pick<SourceModule, 'path' | 'text'>): string[] {
   if (!isEngine(path)) return []
-  const groups = [...text.matchAll(GROUPS)].map(([word]) => `${path} says ${word.toLowerCase()}`)
+  // The import table checks imported paths: a generated list has the folder of each wing.
+  const own = text.replaceAll(/ from '[^']*'/g, '')
+  const groups = [...own.matchAll(GROUPS)].map(([word]) => `${path} says ${word.toLowerCase()}`)
   const cited = [...text.matchAll(SPECIFICATIONS)].map(([file]) => `${path} cites ${file}`)
   return [...new Set([...groups, ...cited])]
 }

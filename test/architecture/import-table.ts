@@ -29,9 +29,10 @@ const KIT_LEAVES = '^workflows/kit/kind/(?:exact-json|json-fields|shorten-list)\
 const PURE_KIT = '^workflows/kit/(?!dsl/|run/loop/|testing/)'
 const RUNS = '^workflows/kit/run/loop/index\\.ts$'
 const DEPS = '^activities/deps\\.ts$'
-/** Pure modules that the whole wing may import: names, kinds, parts of their schemas, and rules. */
-const WING =
-  '^workflows/$1/(?:[^/]+\\.ts|[^/]+/(?:kind|(?:schema|rules)/[^/]+)\\.ts|deploy-item/(?:deployers\\.gen|handled-types)\\.ts)$'
+/** Folders of a wing that contain no kind: pure functions for several kinds and for activities. */
+const SHARED_FOLDERS = '(?:model|database|resources)'
+/** Pure modules that the whole wing may import: names, kinds, parts of their schemas, rules, and shared folders. */
+const WING = `^workflows/$1/(?:[^/]+\\.ts|${SHARED_FOLDERS}/[^/]+\\.ts|[^/]+/(?:kind|(?:schema|rules)/[^/]+)\\.ts|deploy-item/(?:deployers\\.gen|handled-types)\\.ts)$`
 
 /** The kinds whose jobs a kind hosts, by their folders. architecture.test.ts compares them with the controllers. */
 export const HOSTED: Readonly<Record<string, readonly string[]>> = {
@@ -132,6 +133,13 @@ export const TABLE: readonly Row[] = [
     packages: NONE,
   },
   {
+    sentence: 'a shared folder of a wing imports the kit and what its wing has in common: no controller',
+    of: /^workflows\/([^/]+)\/(?:model|database|resources)\//,
+    may: [KIT, WING],
+    mayType: ['^workflows/kit/kind/kubernetes/'],
+    packages: NONE,
+  },
+  {
     sentence:
       "a kind's folder imports itself, the kit, what its wing has in common, and the kinds that it hosts: no runs; of activities only types, and by a call those that its passes call",
     of: /^workflows\/([^/]+)\/([^/]+)\//,
@@ -142,8 +150,8 @@ export const TABLE: readonly Row[] = [
   },
   {
     sentence:
-      'what all activities need, and what a wing, a program and a command of one is to them, import the engine: no wing',
-    of: /^activities\/(?:deps|wing|program|command)\.ts$/,
+      'what all activities need, and what a wing, a program, a command and a pod of one is to them, import the engine: no wing',
+    of: /^activities\/(?:deps|wing|program|command|pods)\.ts$/,
     may: [
       '^activities/(?:kube|journal)/',
       '^activities/run/(?:in-flight-runs|preview|controller-observer|metrics|notifier)\\.ts$',
@@ -177,6 +185,20 @@ export const TABLE: readonly Row[] = [
     packages: NONE,
   },
   {
+    sentence: "the list of pods imports each wing's own declaration",
+    of: /^activities\/pods\.gen\.ts$/,
+    may: ['^activities/(?:pods|[^/]+/pods)\\.ts$'],
+    packages: NONE,
+  },
+  {
+    sentence:
+      "a wing's declaration of its pods imports names of the wing, the flags of the pods, and by a call their processes",
+    of: /^activities\/([^/]+)\/pods\.ts$/,
+    may: ['^activities/(?:pods|$1/pods/flags)\\.ts$', KIT, WING],
+    mayCall: ['^activities/$1/[^/]+/[^/]+\\.ts$'],
+    packages: NONE,
+  },
+  {
     sentence: "a wing's lists of programs and commands import what such a thing is, and by a call what it starts",
     of: /^activities\/([^/]+)\/(?:programs|commands)\.ts$/,
     may: ['^activities/(?:program|command)\\.ts$'],
@@ -195,12 +217,11 @@ export const TABLE: readonly Row[] = [
   },
   {
     sentence:
-      'a node agent imports itself, what is decided for it, how an injector sees processes and speaks, what a program is, the top of the wing and the engine',
-    of: /^activities\/([^/]+)\/node-agent\//,
+      "the processes of a wing's pods import themselves, what is decided for them, what a pod is, the wing's programs and the engine",
+    of: /^activities\/([^/]+)\/pods\//,
     may: [
-      '^activities/$1/(?:node-agent/|injector/(?:processes|log)\\.ts$|[^/]+\\.ts$)',
-      '^workflows/$1/(?:node-agent/|injector/command\\.ts$)',
-      ...['^activities/(?:(?:run|kube|journal)/|program\\.ts$)', DEPS, KIT, WING],
+      ...['^activities/$1/', '^workflows/$1/pods/'],
+      ...['^activities/(?:(?:run|kube|journal|yaml)/|pods\\.ts$)', DEPS, KIT, WING],
     ],
     packages: ANY,
   },
@@ -313,6 +334,7 @@ export const TABLE: readonly Row[] = [
     sentence: "a wing's activities import their wing and the engine: no other wing",
     of: /^activities\/([^/]+)\//,
     may: ['^activities/$1/', '^activities/(?:run|kube|journal|yaml)/', DEPS, KIT, WING],
+    mayType: ['^activities/program\\.ts$'],
     packages: ANY,
   },
   {
@@ -333,7 +355,7 @@ export const TABLE: readonly Row[] = [
     of: /^worker\/(?:pawl\.js|cli\.ts|cli\/)/,
     may: [
       '^worker/',
-      '^activities/(?:(?:journal|kube|run|yaml)/|programs\\.gen\\.ts$|command\\.ts$|commands\\.gen\\.ts$)',
+      '^activities/(?:(?:journal|kube|run|yaml)/|command\\.ts$|commands\\.gen\\.ts$)',
       KIT,
       '^workflows/(?:admission|controllers|wings)\\.gen\\.ts$',
     ],
@@ -341,18 +363,35 @@ export const TABLE: readonly Row[] = [
   },
   {
     sentence:
-      'the development set-up imports its folder, what processes share, the programs of wings that it starts, and the migrations that it runs at start',
+      'the development set-up imports its folder, what processes share, the pods of wings that its node agent runs, and the migrations that it runs at start',
     of: /^worker\/dev(?:\/|\.)/,
     may: [
       ...['^worker/dev(?:/|\\.)', '^worker/server/', '^worker/migrate\\.ts$', KIT],
-      '^activities/(?:(?:journal|kube|run)/|(?:program|programs\\.gen)\\.ts$)',
+      '^activities/(?:(?:journal|kube|run)/|(?:pods|pods\\.gen)\\.ts$)',
     ],
     packages: ANY,
   },
   {
-    sentence: 'the main of the programs of wings imports their list, and what processes share',
+    sentence: "the list of all programs imports the wings' list, and by a call the programs of the engine",
+    of: /^worker\/programs\.ts$/,
+    may: ['^activities/(?:program|programs\\.gen)\\.ts$'],
+    mayCall: ['^worker/node-agent/'],
+    packages: NONE,
+  },
+  {
+    sentence: 'the main of the programs imports their list, and what processes share',
     of: /^worker\/program\.ts$/,
-    may: ['^worker/server/', '^activities/(?:program|programs\\.gen)\\.ts$'],
+    may: ['^worker/(?:server/|programs\\.ts$)', '^activities/program\\.ts$'],
+    packages: ANY,
+  },
+  {
+    sentence:
+      'the node agent imports itself, what processes share, what a program and a pod of a wing is, and the list of these pods',
+    of: /^worker\/node-agent\//,
+    may: [
+      ...['^worker/(?:node-agent|server)/', '^activities/kube/', '^activities/(?:program|pods|pods\\.gen)\\.ts$'],
+      KIT,
+    ],
     packages: ANY,
   },
   {

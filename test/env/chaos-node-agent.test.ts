@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { kill } from 'node:process'
 import { describe, expect, inject, it, vi } from 'vitest'
 
-import { isRunning } from '../../activities/chaos/node-agent/processes.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
-import { DEAF_INJECTOR, GOOD_INJECTOR } from '../activities/chaos/node-agent/chaos-pods.ts'
+import { isRunning } from '../../worker/server/process-identity.ts'
+import { DEAF_INJECTOR, GOOD_INJECTOR } from '../activities/chaos/pods/chaos-pods.ts'
 import {
   FINALIZER,
   mergePatch,
@@ -17,6 +17,7 @@ import {
   ready,
   RUNNING,
   terminated,
+  tracesOf,
   useNodeAgents,
 } from './node-agent-stage.ts'
 
@@ -95,7 +96,9 @@ describe('a chaos pod on a node without a kubelet', () => {
     await startAgent(`${script}\n${GOOD_INJECTOR}`, '--host-ip', '10.1.2.3')
     await createPod({ args: ['cpu-pressure', '--path', '/mnt/host/data'] })
     await until({ ...RUNNING, hostIP: '10.1.2.3' })
-    const { log, containers } = await folderOf()
+    const files = (await folderOf()).container('injector')
+    const { log } = files.run(0)
+    const containers = join(files.root, 'containers.json')
     expect(await readFile(log, 'utf8')).toContain(`chaos-one 10.1.2.3 / cpu-pressure --path /data ${containers}\n`)
     expect(await readFile(containers, 'utf8')).toBe('{"app":4321}')
     await kube.request('PATCH', pods('app'), mergePatch({ metadata: processes(5432) }))
@@ -106,7 +109,7 @@ describe('a chaos pod on a node without a kubelet', () => {
 /** The process of the injector of a running pod. */
 async function injectorOf(name?: string) {
   await until(RUNNING, name)
-  return (await (await folderOf(name)).traces()).injector!
+  return (await tracesOf(await folderOf(name))).process!
 }
 
 describe('an injector whose agent has ended', () => {
@@ -115,18 +118,18 @@ describe('an injector whose agent has ended', () => {
     const agent = await startAgent(`case $INJECTOR_POD_NAME in chaos-gone) ${unclean};; esac\n${GOOD_INJECTOR}`)
     for (const name of ['chaos-one', 'chaos-ended', 'chaos-gone']) await createPod({ name })
     const [one, ended, gone] = [await injectorOf(), await injectorOf('chaos-ended'), await injectorOf('chaos-gone')]
-    const { log } = await folderOf()
+    const { log } = (await folderOf()).container('injector').run(0)
     await killAgent(agent)
     kill(ended.pid, 'SIGTERM')
-    await vi.waitFor(async () => expect(await isRunning(ended)).toBe(false), PATIENCE)
+    await vi.waitFor(() => expect(isRunning(ended)).toBe(false), PATIENCE)
     expect((await statusOf('chaos-ended'))?.phase).toBe('Running')
     await removePod('chaos-gone', 0)
     await untilGone('chaos-gone')
-    expect([await isRunning(one), await isRunning(gone)]).toEqual([true, true])
+    expect([isRunning(one), isRunning(gone)]).toEqual([true, true])
     await startAgent('exit 9')
     await until({ phase: 'Succeeded', ...terminated({ exitCode: 0, reason: 'Completed' }) }, 'chaos-ended')
     await vi.waitFor(async () => expect(await readFile(join(stage.dir, 'swept'), 'utf8')).toBe('swept\n'), PATIENCE)
-    await vi.waitFor(async () => expect(await isRunning(gone)).toBe(false), PATIENCE)
+    await vi.waitFor(() => expect(isRunning(gone)).toBe(false), PATIENCE)
     expect(await readFile(log, 'utf8')).toBe('injected\n')
     await removePod()
     await untilGone()
@@ -137,12 +140,12 @@ describe('an injector whose agent has ended', () => {
     await createPod()
     const injector = await injectorOf()
     await killAgent(first, 'SIGTERM')
-    expect([first.exitCode, await isRunning(injector)]).toEqual([0, true])
+    expect([first.exitCode, isRunning(injector)]).toEqual([0, true])
     const second = await startAgent(GOOD_INJECTOR, '--at-end', 'stop')
     await createPod({ name: 'chaos-two' })
     await until(RUNNING, 'chaos-two')
     await killAgent(second, 'SIGTERM')
-    expect([second.exitCode, await isRunning(injector)]).toEqual([0, false])
+    expect([second.exitCode, isRunning(injector)]).toEqual([0, false])
     await startAgent(GOOD_INJECTOR)
     await until({ phase: 'Succeeded' })
   })
@@ -161,12 +164,12 @@ describe('while the API server is away', () => {
     await removePod('chaos-gone', 0)
     await untilGone('chaos-gone')
     const folder = await folderOf()
-    await vi.waitFor(async () => expect((await folder.traces()).exit?.text).toBe('0'), PATIENCE)
+    await vi.waitFor(async () => expect((await tracesOf(folder)).exit?.text).toBe('0'), PATIENCE)
     expect((await statusOf())?.phase).toBe('Running')
     proxy.reads = {}
     proxy.arm()
     await until({ phase: 'Failed', reason: 'DeadlineExceeded' })
-    await vi.waitFor(async () => expect(await isRunning(injector)).toBe(false), PATIENCE)
+    await vi.waitFor(() => expect(isRunning(injector)).toBe(false), PATIENCE)
     await vi.waitFor(async () => expect(await folders()).toHaveLength(1), PATIENCE)
   })
 })

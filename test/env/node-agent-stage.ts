@@ -8,12 +8,12 @@ import { join } from 'node:path'
 import { kill } from 'node:process'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from 'vitest'
 
-import { PodFolder } from '../../activities/chaos/node-agent/pod-folder.ts'
-import { isRunning } from '../../activities/chaos/node-agent/processes.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
 import { isNotFound } from '../../activities/kube/errors.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
-import { chaosPod, type PodOptions } from '../activities/chaos/node-agent/chaos-pods.ts'
+import { PodFolder } from '../../worker/node-agent/pod-folder.ts'
+import { isRunning } from '../../worker/server/process-identity.ts'
+import { chaosPod, type PodOptions } from '../activities/chaos/pods/chaos-pods.ts'
 import { Cluster } from '../support/cluster/cluster.ts'
 import { HttpProxy } from '../support/faults/http-proxy.ts'
 
@@ -51,6 +51,9 @@ const gone = (error: unknown) => {
   if (!isNotFound(error)) throw error
 }
 
+/** The traces of a chaos pod's injector. */
+export const tracesOf = async (folder: PodFolder) => await folder.container('injector').run(0).traces()
+
 /** @param namespace of the test file's own. */
 export function useNodeAgents(kubeconfigPath: string, namespace: string) {
   const cluster = new Cluster(kubeconfigPath, namespace)
@@ -78,8 +81,8 @@ export function useNodeAgents(kubeconfigPath: string, namespace: string) {
       await removePod(pod.metadata.name, 0).catch(gone)
     }
     for (const folder of await folders()) {
-      const { injector } = await folder.traces()
-      if (injector !== undefined && (await isRunning(injector))) kill(-injector.pid, 'SIGKILL')
+      const { process: injector } = await tracesOf(folder)
+      if (injector !== undefined && isRunning(injector)) kill(-injector.pid, 'SIGKILL')
     }
     await rm(dir, { recursive: true, force: true, maxRetries: 10 })
   })
@@ -124,7 +127,7 @@ export function useNodeAgents(kubeconfigPath: string, namespace: string) {
     const injector = join(dir, 'injector')
     const sweep = `if [ "$1" = sweep ]; then echo swept >>${join(dir, 'swept')}; exit 0; fi`
     await writeFile(injector, `#!/bin/sh\n${sweep}\n${script ?? ''}`, { mode: 0o755 })
-    const args = ['--nodes', NODE, '--namespace', namespace, '--state', join(dir, 'state')]
+    const args = ['--nodes', NODE, '--wings', 'chaos', '--chaos-namespace', namespace, '--state', join(dir, 'state')]
     const kubeconfig = flags.includes('--kubeconfig') ? [] : ['--kubeconfig', kubeconfigPath]
     const given = [...args, ...(script === undefined ? [] : ['--injector', injector]), ...kubeconfig, ...flags]
     const agent = spawn(process.execPath, [PROGRAM, 'node-agent', ...given], { stdio: ['ignore', 'ignore', 'inherit'] })

@@ -91,7 +91,7 @@ export async function createProgram(first: string | undefined): Promise<Command>
 
 /** The programs of wings. They parse their arguments themselves. */
 async function wingPrograms() {
-  return (await import('../../activities/programs.gen.ts')).PROGRAMS
+  return (await import('../programs.ts')).PROGRAMS
 }
 
 /** True when the first argument asks for help or is an option. */

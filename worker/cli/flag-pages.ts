@@ -5,7 +5,7 @@
 
 import type { Command, Option } from 'commander'
 
-import { PROGRAMS } from '../../activities/programs.gen.ts'
+import { PROGRAMS } from '../programs.ts'
 import type { GeneratedFiles } from '../gen/output.ts'
 import { LOCATION_FLAGS, TEMPORAL_DETAILS } from './options.ts'
 
@@ -111,8 +111,8 @@ export async function flagPages(program: Command): Promise<GeneratedFiles> {
     return [`${FOLDER}/${file}`, page(title, introduction, entries)] as const
   })
   const ofWings = page(
-    'Flags of the programs of wings',
-    'The programs that the chaos wing adds to `pawl`, with all flags.',
+    'Flags of the injector and the node agent',
+    'The programs for machines with chaos pods or without a kubelet, with all flags.',
     await Promise.all(PROGRAMS.map(programEntry)),
   )
   return new Map([...pages, [`${FOLDER}/program-flags.md`, ofWings]])

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { childEnvironment } from '../server/config.ts'
 import type { Progress } from './obtain.ts'
-import { isRunning, signal, type ProcessIdentity } from './process-identity.ts'
+import { isRunning, signal, type ProcessIdentity } from '../server/process-identity.ts'
 import { readState, type DevState } from './state.ts'
 
 const POLL_MS = 200

@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process'
 
 import { modulePath } from '../server/config.ts'
-import type { ProcessIdentity } from './process-identity.ts'
+import type { ProcessIdentity } from '../server/process-identity.ts'
 
 export interface Guard {
   /** Kills the process when this process dies. */

@@ -6,7 +6,7 @@ import { rm } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { isRunning, signal, type ProcessIdentity } from './process-identity.ts'
+import { isRunning, signal, type ProcessIdentity } from '../server/process-identity.ts'
 
 const GRACE_MS = 3000
 

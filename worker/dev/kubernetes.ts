@@ -14,6 +14,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { request } from 'node:https'
 
+import { PODS } from '../../activities/pods.gen.ts'
 import type { Binaries } from './obtain.ts'
 import { startPart, type Part } from './part.ts'
 import { BINARIES_DIR } from './pins.ts'
@@ -30,6 +31,8 @@ const IDENTITIES = {
   kwok: { user: 'kwok', groups: 'system:masters' },
 } as const
 type Identity = keyof typeof IDENTITIES
+/** The label of pods that a test runs by a node agent (`pawl node-agent --pods`). */
+const NODE_AGENT_LABEL = 'pawl.dev/node-agent'
 
 export interface ClusterOptions {
   /** Folder of the data, the credentials and the component kubeconfigs. */
@@ -233,14 +236,17 @@ function startScheduler({ dir, logDir, binaries, onPart }: ClusterOptions): Prom
   )
 }
 
-function startKwok({ dir, logDir, binaries, onPart }: ClusterOptions): Promise<Part> {
-  return startPart(
+async function startKwok({ dir, logDir, binaries, onPart }: ClusterOptions): Promise<Part> {
+  const stages = join(dir, 'stages.yaml')
+  const template = await readFile(fileURLToPath(new URL('kwok/stages.yaml', BINARIES_DIR)), 'utf8')
+  await writeFile(stages, stagesFor(template, podLabels()))
+  return await startPart(
     {
       name: 'kwok',
       command: binaries.kwok,
       args: [
         `--kubeconfig=${join(dir, 'kwok.kubeconfig')}`,
-        `--config=${fileURLToPath(new URL('kwok/stages.yaml', BINARIES_DIR))}`,
+        `--config=${stages}`,
         '--manage-all-nodes=false',
         '--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake',
         '--node-lease-duration-seconds=40',
@@ -250,6 +256,18 @@ function startKwok({ dir, logDir, binaries, onPart }: ClusterOptions): Promise<P
       logFile: join(logDir, 'kwok.log'),
     },
     onPart,
+  )
+}
+
+/** The labels of pods that the node agent runs. */
+function podLabels(): readonly string[] {
+  return Object.values(PODS).flatMap(({ labels }) => labels)
+}
+
+/** The stages with a line for each label: kwok ignores pods that have one of the labels. */
+export function stagesFor(template: string, labels: readonly string[]): string {
+  return template.replaceAll(new RegExp(`^.*${NODE_AGENT_LABEL}.*$`, 'gm'), (line) =>
+    [NODE_AGENT_LABEL, ...labels].map((label) => line.replace(NODE_AGENT_LABEL, label)).join('\n'),
   )
 }
 

@@ -7,7 +7,7 @@ import { mkdir, open, readFile, rmdir, stat, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { identify, isRunning, type ProcessIdentity } from './process-identity.ts'
+import { identify, isRunning, type ProcessIdentity } from '../server/process-identity.ts'
 
 const POLL_MS = 200
 /** A holder writes its identity within milliseconds. After this time an empty lock file counts as dead. */

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { childEnvironment } from '../server/config.ts'
 import { readableLog } from './readable-log.ts'
-import { identify, isRunning, signal, type ProcessIdentity } from './process-identity.ts'
+import { identify, isRunning, signal, type ProcessIdentity } from '../server/process-identity.ts'
 
 const POLL_MS = 50
 const READY_LIMIT_MS = 90_000

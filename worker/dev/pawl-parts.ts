@@ -1,5 +1,5 @@
 // Starts Pawl's processes for `pawl dev`: runs the migrations, installs the CRDs and the set-up manifests of the wings,
-// and starts bridge, worker, webhook, api and the programs of the wings as child processes.
+// and starts bridge, worker, webhook, api and the node agent as child processes.
 //
 // A wing has the controllers of one API group; `--wings` enables it. A part (part.ts) is a child process of `pawl dev`.
 // The API server and Temporal may be parts, too, or the user's own servers.
@@ -11,9 +11,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-import type { ProgramInDev } from '../../activities/program.ts'
-import { PROGRAMS } from '../../activities/programs.gen.ts'
-import { type Config, processArgs } from '../server/config.ts'
+import { PODS } from '../../activities/pods.gen.ts'
+import type { DevPlace } from '../../activities/pods.ts'
+import { childEnvironment, type Config, processArgs } from '../server/config.ts'
 import { type GivenFlags, readFlags } from '../server/flags.ts'
 import { TEMPORAL_FLAGS, type TemporalTarget, temporalTarget } from '../server/temporal.ts'
 import { DEFAULT_SECRET } from '../server/webhook-secret.ts'
@@ -49,7 +49,7 @@ export interface PawlOptions {
 
 export interface PawlParts {
   /**
-   * Restarts bridge, worker, webhook and api with the current code; programs of wings continue to run.
+   * Restarts bridge, worker, webhook and api with the current code; the node agent continues to run.
    *
    * @throws PartDiedError if a process ends before it is ready, or is not ready within 90 s.
    */
@@ -60,8 +60,9 @@ export interface PawlParts {
  * Runs the migrations, applies CRDs and set-up manifests, starts all processes and waits until they are ready. The
  * processes belong to the group of `servers`, which stops them.
  */
-export async function startPawl(options: PawlOptions): Promise<PawlParts> {
-  const { servers, temporalNamespace, wings, wingFlags = {}, controllers, progress } = options
+export async function startPawl(given: PawlOptions): Promise<PawlParts> {
+  const options = { ...given, wingFlags: await prepareWings(given) }
+  const { servers, temporalNamespace, wings, wingFlags, controllers, progress } = options
   const { kubernetesUrl, databaseUrl, temporalAddress, ports } = servers
   const temporal = { ...temporalAt(options, temporalAddress), namespace: temporalNamespace }
   const [added] = await Promise.all([migrate({ databaseUrl, temporal }), installCrds(servers, enabledWings(wings))])
@@ -116,8 +117,7 @@ export async function startPawl(options: PawlOptions): Promise<PawlParts> {
     if (failed !== undefined) throw failed.reason
   }
   await each((one) => startProcess(one, options))
-  for (const { name, inDev } of PROGRAMS)
-    if (inDev !== undefined && enabledWings(wings).includes(inDev.wing)) await startProgram(name, inDev, options)
+  await startNodeAgent(options)
   return {
     restart: () =>
       each(async (one) => {
@@ -193,14 +193,14 @@ export async function checkSetUp(wings: readonly string[], flags: GivenFlags): P
   for (const wing of wings) await setUpOf(wing, flags)
 }
 
-/** The manifests of a wing, adapted by the first of its programs that defines a set-up. */
+/** The manifests of a wing, adapted by the declaration of its pods. */
 async function setUpOf(wing: string, flags: GivenFlags): Promise<readonly string[]> {
   const folder = join(SETUP, wing)
   if (!existsSync(folder)) return []
   const files = (await readdir(folder)).filter((file) => file.endsWith('.yaml')).sort()
   const texts = await Promise.all(files.map(async (file) => await readFile(join(folder, file), 'utf8')))
-  const asNeeded = PROGRAMS.flatMap(({ inDev }) => (inDev?.wing === wing ? (inDev.setUp ?? []) : []))[0]
-  return asNeeded === undefined ? texts : await Promise.all(texts.map(async (text) => await asNeeded(text, flags)))
+  const adapt = PODS[wing]?.inDev?.setUp
+  return adapt === undefined ? texts : await Promise.all(texts.map(async (text) => await adapt(text, flags)))
 }
 
 async function apply({ kubectlPath, kubeconfigPath }: Applied, files: readonly string[], input = ''): Promise<void> {
@@ -269,19 +269,56 @@ async function startProcess(
   progress(`${name}: ready`)
 }
 
-/** Starts a program of a wing with its own data folder. */
-async function startProgram(name: string, inDev: ProgramInDev, options: PawlOptions): Promise<void> {
-  const { servers, dataDir, progress, wingFlags: flags = {} } = options
-  const folder = join(dataDir, name)
-  const place = { kubeconfigPath: servers.kubeconfigPath, folder, isServerOurs: isServerOurs(servers), flags }
-  const args = [name, ...(await inDev.args(place))]
+/** Prepares the machine for the pods of the enabled wings. Returns the flags of wings. */
+async function prepareWings(options: PawlOptions): Promise<GivenFlags> {
+  const { progress, wings, wingFlags = {} } = options
+  let flags: GivenFlags = Object.fromEntries(Object.entries(wingFlags).filter(([, value]) => value !== undefined))
+  for (const wing of enabledWings(wings)) {
+    const prepared = await PODS[wing]?.inDev?.prepare?.(devPlace(options))
+    if (prepared === undefined) continue
+    flags = { ...prepared.flags, ...flags }
+    progress(`${wing}: ${prepared.note}`)
+  }
+  return flags
+}
+
+function devPlace({ servers, dataDir, wingFlags = {} }: PawlOptions): DevPlace {
+  return {
+    kubeconfigPath: servers.kubeconfigPath,
+    folder: join(dataDir, NODE_AGENT),
+    isServerOurs: isServerOurs(servers),
+    flags: wingFlags,
+    env: childEnvironment(),
+  }
+}
+
+const NODE_AGENT = 'node-agent'
+
+/** Starts the node agent for the enabled wings that declare pods; without such a wing, it starts nothing. */
+async function startNodeAgent(options: PawlOptions): Promise<void> {
+  const { servers, dataDir, progress, wings } = options
+  const declared = enabledWings(wings).filter((wing) => PODS[wing] !== undefined)
+  if (declared.length === 0) return
+  const name = NODE_AGENT
+  const place = devPlace(options)
+  const { folder } = place
+  const given = await Promise.all(declared.map(async (wing) => (await PODS[wing]?.inDev?.flags(place)) ?? {}))
+  const args = [
+    ...[name, '--nodes', 'all', '--kubeconfig', servers.kubeconfigPath, '--state', folder, '--at-end', 'stop'],
+    ...['--wings', declared.join(','), '--provide-volumes', place.isServerOurs ? 'yes' : 'no'],
+    ...Object.entries(Object.assign({}, ...given) as Readonly<Record<string, string>>).flatMap(([flag, value]) => [
+      `--${flag}`,
+      value,
+    ]),
+  ]
   const spec = {
     name,
     command: process.execPath,
     args: processArgs('program.ts', args),
     logFile: join(dataDir, 'logs', `${name}.log`),
     env: { NODE_COMPILE_CACHE: join(dataDir, 'compile-cache') },
-    isReady: async () => await access(join(folder, inDev.readyFile)).then(() => true),
+    // The agent's lock.
+    isReady: async () => await access(join(folder, 'agent.json')).then(() => true),
   }
   await startPart(spec, (part) => servers.add(part, options.onEnd))
   progress(`${name}: ready`)

@@ -5,7 +5,7 @@ import { rename, rm, writeFile, readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 
-import { isRunning, type ProcessIdentity } from './process-identity.ts'
+import { isRunning, type ProcessIdentity } from '../server/process-identity.ts'
 
 const PROBE_LIMIT_MS = 3000
 

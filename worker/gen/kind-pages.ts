@@ -233,7 +233,7 @@ function structureKey(schema: JsonSchema | undefined): string {
 }
 
 function fileOf({ kind }: Kind): string {
-  return `${kind.replace(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase()}.md`
+  return `${kind.replace(/(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g, '-').toLowerCase()}.md`
 }
 
 function cell(text: string): string {

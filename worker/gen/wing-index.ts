@@ -1,5 +1,5 @@
-// Writes the registries of wings: workflows/wings.gen.ts, and in activities/ wings.gen.ts, programs.gen.ts and commands.gen.ts. A wing registers itself by a
-// wing.ts, programs.ts or commands.ts that exports one value.
+// Writes the registries of wings: workflows/wings.gen.ts, and in activities/ wings.gen.ts, programs.gen.ts, commands.gen.ts and pods.gen.ts. A wing registers
+// itself by a wing.ts, programs.ts, commands.ts or pods.ts that exports one value.
 
 import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
@@ -16,6 +16,7 @@ const EXPORTED = {
   wing: 'the wing',
   programs: 'the list of its programs',
   commands: 'the list of its commands',
+  pods: 'the declaration of its pods',
 } as const
 const ENGINE: Readonly<Record<'workflows' | 'activities', ReadonlySet<string>>> = {
   workflows: new Set(['kit']),
@@ -130,12 +131,28 @@ const REGISTRIES = [
 ] as const
 
 /**
- * The texts of programs.gen.ts and commands.gen.ts.
+ * The texts of programs.gen.ts, commands.gen.ts and pods.gen.ts.
  *
  * @throws when a file does not export one value.
  */
 export async function programFiles(root: string): Promise<GeneratedFiles> {
-  return new Map(await Promise.all(REGISTRIES.map(async (registry) => await registryFile(root, registry))))
+  const lists = await Promise.all(REGISTRIES.map(async (registry) => await registryFile(root, registry)))
+  return new Map([...lists, await podsFile(root)])
+}
+
+async function podsFile(root: string): Promise<readonly [string, string]> {
+  const found = [...(await wingModules(root, 'activities', 'pods'))].sort(([one], [other]) => (one < other ? -1 : 1))
+  const entries = found.map(([wing, name]) => ({ wing, name }))
+  return [
+    'activities/pods.gen.ts',
+    [
+      HEADER,
+      ...entries.map(({ wing, name }) => `import { ${name} } from './${wing}/pods.ts'`),
+      "import { type WingPods } from './pods.ts'",
+      ...['', '/** The declared pods of each wing. */'],
+      ...[...literal('export const PODS: Readonly<Record<string, WingPods>> =', entries, ''), ''],
+    ].join('\n'),
+  ]
 }
 
 async function registryFile(

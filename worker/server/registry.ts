@@ -51,8 +51,8 @@ export interface Registry {
   readonly wantedRun: (controller: string, projection: Projection, ownerGone: boolean) => RunRequest
 }
 
-/** The wings that have controllers. */
-export const WINGS: readonly string[] = Object.keys(CONTROLLERS)
+/** All wings, in alphabetical order. A wing without controllers has only kinds and admission rules. */
+export const WINGS: readonly string[] = [...new Set([...Object.keys(CONTROLLERS), ...Object.keys(WING_VALUES)])].sort()
 
 /**
  * The registry of these wings' controllers and the added ones.
@@ -113,9 +113,8 @@ export function wingOf(controller: string): string | undefined {
 }
 
 function controllersOf(wing: string): readonly (JobModeController | LevelController)[] {
-  const found = Object.hasOwn(CONTROLLERS, wing) ? CONTROLLERS[wing] : undefined
-  if (found === undefined) throw new Error(`unknown wing "${wing}"; expected one of ${WINGS.join(', ')}`)
-  return found
+  if (!WINGS.includes(wing)) throw new Error(`unknown wing "${wing}"; expected one of ${WINGS.join(', ')}`)
+  return CONTROLLERS[wing] ?? []
 }
 
 function isLevel(controller: JobModeController | LevelController): controller is LevelController {

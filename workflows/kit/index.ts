@@ -40,7 +40,7 @@ export type { KindVersion, PrinterColumn } from './kind/versions.ts'
 export type { JsonObject } from './run/level/level-pass.ts'
 export { path, label, annotation } from './kind/projection.ts'
 export type { Path } from './kind/projection.ts'
-export { contentHash } from './kind/content-hash.ts'
+export { contentHash, sha256 } from './kind/content-hash.ts'
 
 // # Fields
 

@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { type Part, startPart } from '../../../worker/dev/part.ts'
-import { isRunning } from '../../../worker/dev/process-identity.ts'
+import { isRunning } from '../../../worker/server/process-identity.ts'
 import { startPostgres } from '../../../worker/dev/postgres.ts'
 import { freePort } from './free-port.ts'
 

@@ -37,7 +37,7 @@ describe('the settings of the bridge', () => {
 
   it.each([
     [{ namespace: 'a,b' }, '--namespace: found "a,b"; expected the name of one namespace'],
-    [{ wings: 'chess' }, '--wings: found "chess"; expected wings of chaos, landscaper, or none'],
+    [{ wings: 'chess' }, '--wings: found "chess"; expected wings of chaos, foundationdb, landscaper, or none'],
     [{ controllers: import.meta.filename }, '--content-key is missing; --controllers'],
     [ENABLED, '--content-key is missing; controller context in level mode'],
     [{ 'default-contexts': 'maybe' }, '--default-contexts: found "maybe"; expected yes or no'],

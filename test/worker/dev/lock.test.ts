@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
 import { LockHeldError, takeLock, withLock } from '../../../worker/dev/lock.ts'
-import { identify } from '../../../worker/dev/process-identity.ts'
+import { identify } from '../../../worker/server/process-identity.ts'
 import { scratchFolder } from './scratch.ts'
 
 describe('a lock file', () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
 import { PartDiedError, startPart } from '../../../worker/dev/part.ts'
-import { isRunning, type ProcessIdentity } from '../../../worker/dev/process-identity.ts'
+import { isRunning, type ProcessIdentity } from '../../../worker/server/process-identity.ts'
 import { startGroup } from '../../../worker/dev/group.ts'
 import { scratchFolder, script } from './scratch.ts'
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { createServer, type AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 
-import { identify } from '../../../worker/dev/process-identity.ts'
+import { identify } from '../../../worker/server/process-identity.ts'
 import { readStatus, writeState, type DevState, type PartState } from '../../../worker/dev/state.ts'
 import { scratchFolder } from './scratch.ts'
 

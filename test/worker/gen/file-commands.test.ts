@@ -137,7 +137,7 @@ describe('the roles of controllers', () => {
   })
 
   it.each([
-    [[], { wings: ['chess'] }, /unknown wing "chess"; expected chaos or landscaper/],
+    [[], { wings: ['chess'] }, /unknown wing "chess"; expected chaos or foundationdb or landscaper/],
     [[join(import.meta.dirname, 'nothing.ts')], {}, /nothing\.ts: cannot load the module/],
     [[WIDGETS], { name: 'Shop' }, /--name: found "Shop"; expected lower-case letters/],
     [[WIDGETS], { namespaces: ['*'] }, /--namespaces: found "\*"; expected a valid name/],

@@ -101,6 +101,17 @@ describe.each([
   })
 })
 
+it('the registry of pods has the declaration of each wing by its name', async () => {
+  await run(false)
+  expect(await read('activities/pods.gen.ts')).toContain('WingPods>> = {}\n')
+  await write('activities/big-farm/pods.ts', 'export const farmPods = {}\n')
+  expect((await run(true)).code).toBe(1)
+  await run(false)
+  const registry = await read('activities/pods.gen.ts')
+  expect(registry).toContain("import { farmPods } from './big-farm/pods.ts'\n")
+  expect(registry).toContain("= {\n  'big-farm': farmPods,\n}\n")
+})
+
 describe('the roles', () => {
   it("have a wing's own rules in the wing's role, and the engine's in the engine's", async () => {
     await run(false)

@@ -92,8 +92,11 @@ describe('the settings of a worker', () => {
       { ...NEEDED, deployers: 'mock,landscaper.gardener.cloud/mock' },
       '--deployers: found "landscaper.gardener.cloud/mock" twice; expected each type once',
     ],
-    [{ ...NEEDED, wings: 'landscaper,chess' }, '--wings: found "chess"; expected wings of chaos, landscaper, or none'],
-    [{ ...NEEDED, wings: '' }, '--wings: found ""; expected wings of chaos, landscaper, or none'],
+    [
+      { ...NEEDED, wings: 'landscaper,chess' },
+      '--wings: found "chess"; expected wings of chaos, foundationdb, landscaper, or none',
+    ],
+    [{ ...NEEDED, wings: '' }, '--wings: found ""; expected wings of chaos, foundationdb, landscaper, or none'],
     [{ ...NEEDED, wings: 'landscaper,landscaper' }, '--wings: found "landscaper" twice; expected each wing once'],
     [{ ...NEEDED, wings: 'none' }, '--wings: found none, so the worker has no controller; add --controllers'],
     [{ ...NEEDED, 'health-port': '1.5' }, '--health-port: found "1.5"; expected a whole number of at least 0'],

@@ -8,40 +8,43 @@ const LETTERS = 16
 
 /** 16 letters and digits. Undefined fields and the order of keys do not count. */
 export function contentHash(value: unknown): string {
-  return sha256(utf8(value === undefined ? '' : canonicalJson(value))).slice(0, LETTERS)
+  return sha256(value === undefined ? '' : canonicalJson(value)).slice(0, LETTERS)
 }
 
 // The fractions of the cube roots of the first 64 primes, and of the square roots of the first eight.
 const PRIMES = firstPrimes(64)
-const ROUNDS = PRIMES.map((prime) => fraction(Math.cbrt(prime)))
-const START = PRIMES.slice(0, 8).map((prime) => fraction(Math.sqrt(prime))) as unknown as State
+const ROUNDS = Int32Array.from(PRIMES, (prime) => fraction(Math.cbrt(prime)))
+const START = PRIMES.slice(0, 8).map((prime) => fraction(Math.sqrt(prime)))
 
-type State = readonly [number, number, number, number, number, number, number, number]
-
-/** For well-formed text, as JSON is. */
-function utf8(text: string): readonly number[] {
-  return Array.from(text).flatMap((character) => {
-    const point = character.codePointAt(0) ?? 0
-    const tail = (shift: number) => 0x80 | ((point >> shift) & 0x3f)
-    if (point < 0x80) return [point]
-    if (point < 0x800) return [0xc0 | (point >> 6), tail(0)]
-    if (point < 0x10000) return [0xe0 | (point >> 12), tail(6), tail(0)]
-    return [0xf0 | (point >> 18), tail(12), tail(6), tail(0)]
-  })
+/** The SHA-256 of a well-formed text in UTF-8, as 64 hexadecimal digits. */
+export function sha256(text: string): string {
+  const words = padded(utf8(text))
+  const state = Int32Array.from(START)
+  const schedule = new Int32Array(64)
+  for (let at = 0; at < words.length; at += 16) {
+    schedule.set(words.subarray(at, at + 16))
+    compress(state, schedule)
+  }
+  return Array.from(state, (word) => (word >>> 0).toString(16).padStart(8, '0')).join('')
 }
 
-/** In hexadecimal digits. */
-export function sha256(bytes: readonly number[]): string {
-  const words = padded(bytes)
-  let state = START
-  for (let at = 0; at < words.length; at += 16) state = compressed(state, words.slice(at, at + 16))
-  return state.map((word) => (word >>> 0).toString(16).padStart(8, '0')).join('')
+/** The sandbox has no TextEncoder. */
+function utf8(text: string): Uint8Array {
+  const bytes = new Uint8Array(text.length * 3)
+  let length = 0
+  for (let at = 0; at < text.length; at++) {
+    const point = text.codePointAt(at) ?? 0
+    if (point > 0xffff) at++
+    const tails = Number(point >= 0x80) + Number(point >= 0x800) + Number(point >= 0x10000)
+    bytes[length++] = tails === 0 ? point : (0xff00 >> (tails + 1)) | (point >> (6 * tails))
+    for (let tail = tails - 1; tail >= 0; tail--) bytes[length++] = 0x80 | ((point >> (6 * tail)) & 0x3f)
+  }
+  return bytes.subarray(0, length)
 }
 
 /** The padded message as words of 32 bits, a multiple of sixteen: the message, a one, zeros, and the message's length in bits. */
-function padded(bytes: readonly number[]): number[] {
-  const count = (((bytes.length + 8) >>> 6) + 1) * 16
-  const words = Array<number>(count).fill(0)
+function padded(bytes: Uint8Array): Int32Array {
+  const words = new Int32Array((((bytes.length + 8) >>> 6) + 1) * 16)
   const put = (at: number, byte: number) => {
     words[at >>> 2] = (words[at >>> 2] ?? 0) | (byte << (24 - (at % 4) * 8))
   }
@@ -49,28 +52,38 @@ function padded(bytes: readonly number[]): number[] {
     put(at, byte)
   })
   put(bytes.length, 0x80)
-  words[count - 2] = Math.floor(bytes.length / 2 ** 29)
-  words[count - 1] = (bytes.length << 3) | 0
+  words[words.length - 2] = Math.floor(bytes.length / 2 ** 29)
+  words[words.length - 1] = bytes.length << 3
   return words
 }
 
-function compressed(state: State, block: readonly number[]): State {
-  const words = [...block]
+/** Adds a block, whose words are the first sixteen of the schedule, to the state. */
+function compress(state: Int32Array, words: Int32Array): void {
+  const word = (at: number) => words[at] ?? 0
   for (let t = 16; t < 64; t++) {
-    const [w2 = 0, w7 = 0, w15 = 0, w16 = 0] = [words[t - 2], words[t - 7], words[t - 15], words[t - 16]]
+    const [w2, w15] = [word(t - 2), word(t - 15)]
     const low = rotated(w15, 7) ^ rotated(w15, 18) ^ (w15 >>> 3)
     const high = rotated(w2, 17) ^ rotated(w2, 19) ^ (w2 >>> 10)
-    words.push((high + w7 + low + w16) | 0)
+    words[t] = high + word(t - 7) + low + word(t - 16)
   }
-  let [a, b, c, d, e, f, g, h] = state
-  words.forEach((word, t) => {
+  let [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = state
+  for (let t = 0; t < 64; t++) {
     const choice = (e & f) ^ (~e & g)
-    const first = (h + (rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)) + choice + (ROUNDS[t] ?? 0) + word) | 0
+    const first = (h + (rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)) + choice + (ROUNDS[t] ?? 0) + word(t)) | 0
     const majority = (a & b) ^ (a & c) ^ (b & c)
     const second = ((rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22)) + majority) | 0
-    ;[h, g, f, e, d, c, b, a] = [g, f, e, (d + first) | 0, c, b, a, (first + second) | 0]
+    h = g
+    g = f
+    f = e
+    e = (d + first) | 0
+    d = c
+    c = b
+    b = a
+    a = (first + second) | 0
+  }
+  ;[a, b, c, d, e, f, g, h].forEach((value, at) => {
+    state[at] = (state[at] ?? 0) + value
   })
-  return [a, b, c, d, e, f, g, h].map((word, index) => (word + (state[index] ?? 0)) | 0) as unknown as State
 }
 
 function rotated(word: number, by: number): number {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
 import { journalURL } from '../../../../worker/cli/query/open-journal.ts'
-import { identify } from '../../../../worker/dev/process-identity.ts'
+import { identify } from '../../../../worker/server/process-identity.ts'
 import { type PartState, writeState } from '../../../../worker/dev/state.ts'
 import { readConfig } from '../../../../worker/server/config.ts'
 import { scratchFolder } from '../../dev/scratch.ts'

@@ -1,0 +1,112 @@
+// The processes that replace the containers of FoundationDB's pods.
+//
+// P1. A container finds the tools of its image's version in `/usr/bin`, as in FoundationDB's images.
+// P2. Simulated tools translate the paths of the container themselves (simulator/container-root.ts). Only the shell does
+//     not, so paths of volumes in commands and arguments are translated here.
+// P3. A command that does not exist ends with exit code 127, as `crash-loop` of `spec.buggify` has to.
+
+import { access, mkdir, readlink, rm, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { INIT_CONTAINER, SIDECAR_CONTAINER } from '../../../workflows/foundationdb/contract.ts'
+import type { FlagValues } from '../../../workflows/kit/index.ts'
+import {
+  type AgentPlace,
+  type ContainerProcess,
+  type OpenPods,
+  type PodContainer,
+  UnstartableError,
+} from '../../pods.ts'
+import { findTools, type ToolName } from '../database/tools.ts'
+import { writeExecutables } from '../simulator/bin.ts'
+import type { ToolFlags } from './flags.ts'
+
+const TOOLS: readonly ToolName[] = ['fdbserver', 'fdbmonitor', 'fdbcli', 'fdbbackup', 'fdbrestore', 'backup_agent']
+/** Settings of the simulator that containers get from the node agent. */
+const PASSED_VARIABLES = ['FDB_SIM_TIME_SCALE']
+
+export async function open({ 'fdb-bin': folder }: FlagValues<ToolFlags>, place: AgentPlace): Promise<OpenPods> {
+  if (folder !== undefined) await access(folder)
+  return {
+    process: async (container) => {
+      const version = versionOf(container)
+      await linkTools(container, await toolsOf(version, folder, place))
+      return processOf(container, version, place)
+    },
+  }
+}
+
+function processOf(container: PodContainer, version: string, place: AgentPlace): ContainerProcess {
+  const { name, command, args, root, podIP } = container
+  const translate = (text: string): string => translatePaths(text, container)
+  const env = environmentOf(container, place)
+  if ([SIDECAR_CONTAINER, INIT_CONTAINER].includes(name) && command.length === 0) {
+    const own = ['--root', root, '--pod-ip', podIP, '--own-version', version]
+    return { argv: [...place.pawl, 'fdb-sidecar', ...own, ...args], env }
+  }
+  if (command.length === 0) {
+    throw new UnstartableError(
+      `container "${name}": command is missing; only images of type split run on a machine without kubelet`,
+    )
+  }
+  return { argv: ['/usr/bin/env', ...command.map(translate), ...args.map(translate)], env }
+}
+
+function environmentOf(
+  { root, env, pod }: PodContainer,
+  { env: ownEnv, agentEnv }: AgentPlace,
+): ContainerProcess['env'] {
+  const passed = PASSED_VARIABLES.flatMap((name) => {
+    const value = agentEnv[name]
+    return value === undefined ? [] : [[name, value] as const]
+  })
+  return {
+    HOSTNAME: pod.metadata.name,
+    ...Object.fromEntries(passed),
+    ...env,
+    FDB_SIM_ROOT: root,
+    PATH: [join(root, 'usr/bin'), ownEnv['PATH'] ?? ''].join(':'),
+  }
+}
+
+/** The folder with the tools of a version. */
+async function toolsOf(version: string, folder: string | undefined, place: AgentPlace): Promise<Map<ToolName, string>> {
+  const base = folder ?? join(writeExecutables(join(place.folder, 'fdb-bin', version), process.execPath, version), '..')
+  const tools = findTools(base)
+  const found = await Promise.all(
+    TOOLS.map(async (name) => {
+      const path = await tools.find(name, version).catch(() => undefined)
+      return path === undefined ? [] : [[name, path] as const]
+    }),
+  )
+  const paths = new Map(found.flat())
+  if (paths.has('fdbserver')) return paths
+  throw new UnstartableError(`folder "${base}": fdbserver of version "${version}" is missing; install it there`)
+}
+
+/** P1. */
+async function linkTools({ root }: PodContainer, tools: ReadonlyMap<ToolName, string>): Promise<void> {
+  const folder = join(root, 'usr/bin')
+  await mkdir(folder, { recursive: true })
+  for (const [name, target] of tools) {
+    const link = join(folder, name)
+    if ((await readlink(link).catch(() => undefined)) === target) continue
+    await rm(link, { force: true })
+    await symlink(target, link)
+  }
+}
+
+/** The version in the tag of the image, for example of `foundationdb/foundationdb-kubernetes-sidecar:7.1.67-1`. */
+function versionOf({ name, image }: PodContainer): string {
+  const version = /:(\d+\.\d+\.\d+)(?:-[\w.-]+)?$/.exec(image)?.[1]
+  if (version !== undefined) return version
+  throw new UnstartableError(
+    `container "${name}": image: found '${image}'; expected a tag with a version such as 7.1.67`,
+  )
+}
+
+/** P2. */
+function translatePaths(text: string, { mounts, outside }: PodContainer): string {
+  const isMounted = (path: string): boolean =>
+    mounts.some((mount) => path === mount.path || path.startsWith(`${mount.path}/`))
+  return text.replaceAll(/(?<![\w./-])\/[\w./-]+/g, (path) => (isMounted(path) ? outside(path) : path))
+}

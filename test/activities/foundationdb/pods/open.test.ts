@@ -1,0 +1,188 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { open } from '../../../../activities/foundationdb/pods/open.ts'
+import type { ContainerProcess, OpenPods, PodContainer } from '../../../../activities/pods.ts'
+
+const IP = '127.3.1.1'
+const CONF = `[general]
+kill_on_configuration_change = false
+restart_delay = 60
+[fdbserver.1]
+command = $BINARY_DIR/fdbserver
+cluster_file = /var/fdb/data/fdb.cluster
+seed_cluster_file = /var/dynamic-conf/fdb.cluster
+public_address = $FDB_PUBLIC_IP:4501
+class = storage
+logdir = /var/log/fdb-trace-logs
+datadir = /var/fdb/data
+locality_instance_id = $FDB_INSTANCE_ID
+locality_zoneid = $FDB_ZONE_ID
+`
+const SIDECAR_ARGS = [
+  '--copy-file',
+  'fdb.cluster',
+  '--input-monitor-conf',
+  'fdbmonitor.conf',
+  '--copy-binary',
+  'fdbserver',
+]
+const LOG = '/var/log/fdb-trace-logs'
+const MONITOR = `fdbmonitor --conffile /var/dynamic-conf/fdbmonitor.conf --lockfile /var/dynamic-conf/fdbmonitor.lockfile --loggroup test >> ${LOG}/monitor.log 2>&1`
+
+const folder = mkdtempSync(join(tmpdir(), 'fdb-pods-'))
+const running: ChildProcess[] = []
+let pods: OpenPods
+beforeAll(async () => {
+  mkdirSync(join(folder, 'place'))
+  pods = await open(
+    { 'fdb-bin': undefined },
+    {
+      kube: { request: () => Promise.reject(new Error('unused')), stream: () => Promise.reject(new Error('unused')) },
+      folder: join(folder, 'place'),
+      hostIP: '127.0.0.1',
+      env: { PATH: process.env['PATH'] ?? '' },
+      agentEnv: { FDB_SIM_TIME_SCALE: '0.1', SECRET: 'x' },
+      kubeconfig: undefined,
+      pawl: [process.execPath, join(import.meta.dirname, '../../../../worker/program.ts')],
+      log: { info: () => undefined, warn: () => undefined },
+    },
+  )
+})
+afterAll(() => {
+  for (const { pid, exitCode } of running) if (pid !== undefined && exitCode === null) process.kill(-pid, 'SIGKILL')
+  rmSync(folder, { recursive: true })
+})
+
+/** A container as the node agent passes it: mounts are links in its root folder to folders of the pod's volumes. */
+function container(
+  name: string,
+  options: { image: string; mounts: Record<string, string>; args?: string[]; command?: string[] },
+): PodContainer {
+  const root = join(folder, 'containers', name)
+  const mounts = Object.entries(options.mounts).map(([path, volume]) => {
+    const outside = join(folder, 'volumes', volume)
+    mkdirSync(outside, { recursive: true })
+    mkdirSync(dirname(join(root, path)), { recursive: true })
+    if (!existsSync(join(root, path))) symlinkSync(outside, join(root, path))
+    return { volume, path, outside, isHostPath: false }
+  })
+  return {
+    pod: { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'pod-1', namespace: 'default' } },
+    name,
+    image: options.image,
+    isInit: name.endsWith('init'),
+    command: options.command ?? [],
+    args: options.args ?? [],
+    env: { FDB_INSTANCE_ID: 'storage-1', FDB_PUBLIC_IP: IP, FDB_CLUSTER_FILE: '/var/dynamic-conf/fdb.cluster' },
+    workingDir: undefined,
+    podIP: IP,
+    hostIP: '127.0.0.1',
+    restarts: 0,
+    root,
+    outside: (path) => join(root, path),
+    terminationLog: join(root, 'termination-log'),
+    mounts,
+    spec: {},
+  }
+}
+
+const SIDECAR_MOUNTS = { '/var/input-files': 'config-map', '/var/output-files': 'dynamic-conf' }
+const MAIN_MOUNTS = { '/var/fdb/data': 'data', '/var/dynamic-conf': 'dynamic-conf', [LOG]: 'logs' }
+const main = (version = '7.1.67', command = ['sh', '-c', MONITOR]): PodContainer =>
+  container('foundationdb', { image: `foundationdb/foundationdb:${version}`, mounts: MAIN_MOUNTS, command })
+const sidecar = (name: string, ...more: string[]): PodContainer =>
+  container(name, {
+    image: 'foundationdb/foundationdb-kubernetes-sidecar:7.1.67-1',
+    mounts: SIDECAR_MOUNTS,
+    args: [...SIDECAR_ARGS, '--main-container-version', '7.1.67', ...more],
+  })
+
+function start({ argv: [program = '', ...args], env }: ContainerProcess): ChildProcess {
+  const child = spawn(program, args, { env, stdio: 'ignore', detached: true })
+  running.push(child)
+  return child
+}
+
+describe("a pod's containers as processes", () => {
+  it('start a database from the ConfigMap, with the command line of a cluster', async () => {
+    const root = join(folder, 'volumes/config-map')
+    mkdirSync(root, { recursive: true })
+    writeFileSync(join(root, 'fdb.cluster'), `test:abcdefghijklmnopqrstuvwxyz012345@${IP}:4501\n`)
+    writeFileSync(join(root, 'fdbmonitor.conf'), CONF)
+
+    const init = start(await pods.process(sidecar('foundationdb-kubernetes-init', '--init-mode')))
+    expect(await new Promise((resolve) => init.once('exit', resolve))).toBe(0)
+    start(await pods.process(sidecar('foundationdb-kubernetes-sidecar')))
+    const { argv, env } = await pods.process(main())
+    start({ argv, env })
+    await expect
+      .poll(
+        () =>
+          fetch(`http://${IP}:8080/ready`).then(
+            (answer) => answer.text(),
+            () => '',
+          ),
+        { interval: 20 },
+      )
+      .toBe('OK\n')
+
+    const cli = (command: string): string => {
+      const args = ['--exec', command, '-C', '/var/dynamic-conf/fdb.cluster', '--timeout', '100']
+      return spawnSync(join(main().root, 'usr/bin/fdbcli'), args, { env, encoding: 'utf8', timeout: 15_000 }).stdout
+    }
+    expect(cli('configure new single memory')).toBe('Database created\n')
+    expect(JSON.parse(cli('status json'))).toMatchObject({
+      cluster: {
+        processes: expect.toSatisfy((processes: Record<string, { command_line: string }>) =>
+          Object.values(processes).every(({ command_line }) =>
+            command_line.startsWith(
+              '/usr/bin/fdbserver --class=storage --cluster_file=/var/fdb/data/fdb.cluster --datadir=/var/fdb/data --locality_instance_id=storage-1 --locality_zoneid=pod-1',
+            ),
+          ),
+        ) as unknown,
+      },
+    })
+    expect(readFileSync(join(folder, 'volumes/logs/monitor.log'), 'utf8')).toContain('FDBD joined cluster.')
+  })
+
+  it('get tools of the version in the tag of their image', async () => {
+    await pods.process(main('7.1.68'))
+    const fdbcli = join(main().root, 'usr/bin/fdbcli')
+    expect(readlinkSync(fdbcli)).toContain('/7.1.68/fdbcli')
+    expect(spawnSync(fdbcli, ['--version'], { encoding: 'utf8' }).stdout).toContain('(v7.1.68)')
+  })
+
+  it('crash if the command does not exist', async () => {
+    const { argv, env } = await pods.process(main('7.1.67', ['sh', '-c', 'crash-loop']))
+    expect(spawnSync(argv[0] ?? '', argv.slice(1), { env }).status).toBe(127)
+    const direct = await pods.process(main('7.1.67', ['crash-loop']))
+    expect(spawnSync(direct.argv[0] ?? '', direct.argv.slice(1), { env }).status).toBe(127)
+  })
+
+  it('do not get other variables of the node agent', async () => {
+    expect((await pods.process(main())).env).not.toHaveProperty('SECRET')
+  })
+
+  it.each([
+    {
+      image: 'foundationdb/foundationdb:latest',
+      command: ['sh'],
+      problem: "found 'foundationdb/foundationdb:latest'; expected a tag with a version",
+    },
+    { image: 'foundationdb/fdb-kubernetes-monitor:7.1.67', command: [], problem: 'command is missing' },
+  ])('do not start with image $image and command $command', async ({ image, command, problem }) => {
+    await expect(pods.process(container('foundationdb', { image, command, mounts: {} }))).rejects.toThrow(problem)
+  })
+})

@@ -1,0 +1,15 @@
+import { describe, expect, it } from 'vitest'
+import { insidePath, outsidePath } from '../../../../activities/foundationdb/simulator/container-root.ts'
+
+describe('the root folder of a container', () => {
+  it.each([
+    ['/root', '/var/fdb', '/root/var/fdb', '/var/fdb'],
+    ['/root', '/root/var', '/root/var', '/var'],
+    ['/root', '/rooted', '/root/rooted', '/rooted'],
+    ['/root', 'fdb.cluster', 'fdb.cluster', 'fdb.cluster'],
+    [undefined, '/var/fdb', '/var/fdb', '/var/fdb'],
+  ])('%s: the path %s is %s outside and %s inside', (root, path, outside, inside) => {
+    const env = { FDB_SIM_ROOT: root }
+    expect([outsidePath(path, env), insidePath(path, env)]).toEqual([outside, inside])
+  })
+})

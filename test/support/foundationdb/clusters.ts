@@ -1,0 +1,125 @@
+// Provides a Kubernetes cluster with the wing `foundationdb` for one test file, and a node agent that runs the pods of FoundationDB clusters as processes.
+//
+// The tools are those of the folder `$PAWL_FDB_BIN`, or the simulator. Tests cannot tell the difference.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, expect, vi } from 'vitest'
+
+import { prepareInDev } from '../../../activities/foundationdb/pods/in-dev.ts'
+import type { KubeObject, ObjectList } from '../../../activities/kube/client.ts'
+import { isNotFound } from '../../../activities/kube/errors.ts'
+import { resourcePath } from '../../../activities/kube/resource-path.ts'
+import type { FoundationDBCluster } from '../../../workflows/foundationdb/cluster/kind.ts'
+import { CLUSTER_LABEL, GROUP, VERSION } from '../../../workflows/foundationdb/contract.ts'
+import type { Cluster } from '../cluster/cluster.ts'
+import { type Tenants, useTenants } from '../tenants/tenants.ts'
+
+export const PATIENCE = { timeout: 120_000, interval: 100 }
+const PROGRAM = new URL('../../../worker/program.ts', import.meta.url).pathname
+/** The documented waits of the tools, shortened in the simulator. */
+const TIME_SCALE = { FDB_SIM_TIME_SCALE: '0.1' }
+
+export interface Databases<Name extends string> {
+  readonly tenants: Tenants<Name>
+  /** The state folder of the node agent. */
+  readonly state: string
+  of(name: Name): DatabaseNamespace
+}
+
+/** Sets up the Kubernetes cluster before the tests of the file, and removes it afterwards. */
+export function useDatabases<const Name extends string>(name: string, names: readonly Name[]): Databases<Name> {
+  const folder = mkdtempSync(join(tmpdir(), `pawl-${name}-`))
+  afterAll(() => {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
+  })
+  const state = join(folder, 'agent')
+  const { flags, note } = prepareInDev({ flags: {}, env: process.env })
+  process.stderr.write(`${name}: ${note}\n`)
+  const tools = Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value])
+  const ofBoth = ['--wings', 'foundationdb', '--content-key', join(folder, 'content.key')]
+  const tenants = useTenants(name, names, undefined, {
+    wings: ['foundationdb'],
+    bridgeFlags: ofBoth,
+    workerFlags: [...ofBoth, ...tools, '--fdb-simulator', 'yes'],
+    environments: { worker: TIME_SCALE },
+  })
+  useNodeAgent(tenants, state, tools)
+  return { tenants, state, of: (tenant) => new DatabaseNamespace(tenants.of(tenant)) }
+}
+
+function useNodeAgent(tenants: Tenants<string>, state: string, tools: readonly string[]): void {
+  let agent: ChildProcess | undefined
+  const log = `${state}.log`
+  beforeAll(() => {
+    const flags = ['--nodes', 'all', '--kubeconfig', tenants.kubeconfigPath, '--state', state, '--at-end', 'stop']
+    const pods = ['--wings', 'foundationdb', '--provide-volumes', 'yes', '--restart-delay', '1s', ...tools]
+    const out = openSync(log, 'w')
+    agent = spawn(process.execPath, [PROGRAM, 'node-agent', ...flags, ...pods], {
+      stdio: ['ignore', out, out],
+      env: { ...process.env, ...TIME_SCALE },
+    })
+    closeSync(out)
+  })
+  afterEach(({ task }) => {
+    if (task.result?.state === 'fail') process.stderr.write(readFileSync(log, 'utf8').slice(-5000))
+  })
+  afterAll(async () => {
+    if (agent === undefined || agent.exitCode !== null || agent.signalCode !== null) return
+    const ended = once(agent, 'exit')
+    agent.kill('SIGTERM')
+    await ended
+  })
+}
+
+/** The FoundationDB clusters of a namespace. */
+export class DatabaseNamespace {
+  readonly cluster: Cluster
+
+  constructor(cluster: Cluster) {
+    this.cluster = cluster
+  }
+
+  path(plural: string, name?: string, apiVersion = 'v1'): string {
+    return resourcePath({ apiVersion, plural }, this.cluster.namespace, name)
+  }
+
+  async create(manifest: object): Promise<void> {
+    const path = this.path('foundationdbclusters', undefined, `${GROUP}/${VERSION}`)
+    await this.cluster.kube.request('POST', path, { body: manifest })
+  }
+
+  async get(name: string): Promise<FoundationDBCluster> {
+    const path = this.path('foundationdbclusters', name, `${GROUP}/${VERSION}`)
+    return await this.cluster.kube.request<FoundationDBCluster>('GET', path)
+  }
+
+  /** Waits until the cluster is reconciled and available. It becomes healthy when the first data movement ends. */
+  async untilReconciled(name: string): Promise<FoundationDBCluster> {
+    return await vi.waitFor(async () => {
+      const found = await this.get(name)
+      expect(found.status).toMatchObject({
+        generations: { reconciled: found.metadata['generation'] },
+        health: { available: true, fullReplication: true },
+      })
+      return found
+    }, PATIENCE)
+  }
+
+  /** The objects of a kind that belong to the cluster. */
+  async objects(plural: string, name: string): Promise<readonly KubeObject[]> {
+    const query = { labelSelector: `${CLUSTER_LABEL}=${name}` }
+    return (await this.cluster.kube.request<ObjectList>('GET', this.path(plural), { query })).items
+  }
+
+  async untilDeleted(): Promise<void> {
+    const path = `/api/v1/namespaces/${this.cluster.namespace}`
+    await this.cluster.kube.request('DELETE', path)
+    await vi.waitFor(async () => {
+      await expect(this.cluster.kube.request('GET', path)).rejects.toSatisfy(isNotFound)
+    }, PATIENCE)
+  }
+}

@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest'
+
+import { ClusterWorld } from '../../../support/foundationdb/cluster-world.ts'
+import { runningCluster } from '../../../support/foundationdb/running-cluster.ts'
+
+describe('a new cluster', () => {
+  it('gets its objects, and its database is created once', async () => {
+    const world = new ClusterWorld({ databaseConfiguration: { storage: 4 }, processCounts: { cluster_controller: 1 } })
+    await world.settle()
+    const { writes } = world
+    expect(writes).toMatchObject({ 'create Pod': 17, 'create PersistentVolumeClaim': 8 })
+    expect(Object.keys(writes).filter((write) => write.startsWith('remove'))).toEqual([])
+    expect(world.takeEffects()).toEqual([
+      'configure new double ssd-2 usable_regions=1 logs=3 resolvers=1 log_routers=-1 remote_logs=-1 proxies=3 regions=[]',
+    ])
+    expect(world.target.status).toMatchObject({
+      generations: { reconciled: 1 },
+      configured: true,
+      health: { available: true, healthy: true, fullReplication: true },
+      runningVersion: '7.1.67',
+      desiredProcessGroups: 17,
+      reconciledProcessGroups: 17,
+    })
+    expect(world.events.at(-1)).toBe('ReconciliationComplete')
+  })
+
+  it.each([
+    [{ redundancy_mode: 'single' as const }, { storage: 1, log: 3, stateless: 8 }, 1],
+    [{ redundancy_mode: 'double' as const }, { storage: 3, log: 4, stateless: 9 }, 3],
+    [{ redundancy_mode: 'triple' as const }, { storage: 5, log: 5, stateless: 10 }, 5],
+  ])(
+    '%j: has process groups and coordinators for its redundancy',
+    async (databaseConfiguration, counts, coordinators) => {
+      const world = new ClusterWorld({ databaseConfiguration })
+      await world.settle()
+      const found = Object.keys(counts).map((name) => [name, world.podsOf(name).length])
+      expect(Object.fromEntries(found)).toEqual(counts)
+      expect(world.target.status?.connectionString?.split(',')).toHaveLength(coordinators)
+    },
+  )
+
+  it('is ignored while spec.skip is true', async () => {
+    const world = new ClusterWorld({ skip: true })
+    const { writes, status, ended } = await world.pass()
+    expect([writes, status, ended]).toEqual([[], {}, 'Converged'])
+  })
+
+  it('waits while too few Pods run for its coordinators', async () => {
+    const world = new ClusterWorld()
+    world.fails = { create: ({ kind }) => (kind === 'Pod' ? QUOTA : undefined) }
+    await world.pass()
+    await world.pass()
+    expect(world.condition).toMatchObject({
+      reason: 'GenerateInitialClusterFile',
+      message: 'Waiting for Pods: 0 running Pods can be coordinators; expected 3',
+    })
+    expect(world.takeEffects()).toEqual([])
+    world.fails = {}
+    await world.settle()
+    expect(world.pods).toHaveLength(16)
+  })
+
+  it('keeps its process groups and its database when the result of a pass is lost', async () => {
+    const world = new ClusterWorld()
+    for (let count = 0; count < 12; count++) {
+      const before = world.target
+      await world.pass()
+      // Every second status is lost at the end of the pass; statuses that a step saves are not.
+      if (count % 2 === 0) world.target = { ...before, status: savedOf(world.target.status, before.status) }
+    }
+    await world.settle()
+    expect(world.pods).toHaveLength(16)
+    expect(world.takeEffects().filter((effect) => effect.startsWith('configure new'))).toHaveLength(1)
+  })
+})
+
+const QUOTA = { code: 'Forbidden', message: 'exceeded quota', retryable: true }
+
+/** The fields that steps save by themselves; the others as before the pass. */
+function savedOf<Status extends object>(after: Status | undefined, before: Status | undefined): Status {
+  const { processGroups, connectionString, configured } = (after ?? {}) as Record<string, unknown>
+  return { ...before, processGroups, connectionString, configured } as unknown as Status
+}
+
+describe('a reconciled cluster', () => {
+  it('causes no write and no effect in a further pass, at any time', async () => {
+    const world = await runningCluster()
+    for (const seconds of [1, 60, 10_000]) {
+      world.advance(seconds)
+      const { writes, status, events, ended } = await world.pass()
+      expect([writes, status, events, ended]).toEqual([[], {}, [], 'Converged'])
+    }
+    expect(world.takeEffects()).toEqual([])
+  })
+})

@@ -1,0 +1,13 @@
+// All programs: those of the engine, and those of wings.
+
+import type { WingProgram } from '../activities/program.ts'
+import { PROGRAMS as WING_PROGRAMS } from '../activities/programs.gen.ts'
+
+export const PROGRAMS: readonly WingProgram[] = [
+  ...WING_PROGRAMS,
+  {
+    name: 'node-agent',
+    summary: 'run pods as processes on a machine without kubelet, for development and tests',
+    load: async () => await import('./node-agent/node-agent.ts'),
+  },
+]

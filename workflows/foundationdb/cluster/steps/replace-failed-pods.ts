@@ -1,0 +1,79 @@
+// Step 6. Marks process groups that have failed for a long time, if automatic replacements are enabled. Source:
+// seeds/foundationdb-operator-technical-design.txt ReplaceFailedPods; spec/foundationdb.md 2.6, 8.3.
+
+import { faultToleranceProblem } from '../../database/safety.ts'
+import { clusterStep } from '../cluster-step.ts'
+import {
+  availableDatabase,
+  changeProcessGroups,
+  type ClusterContext,
+  normalEvent,
+  processGroupsIn,
+} from '../context.ts'
+import { usesLocalities } from '../exclusion-targets.ts'
+import type { ProcessGroupStatus } from '../kind.ts'
+import { addressesOf, conditionSince, isExcluded, isMarked, marked, withoutExclusion } from '../process-groups.ts'
+import { continueWith, NO_DELAY_MS, stopFor } from '../requeue.ts'
+
+const MORE_DELAY_MS = 300_000
+
+export const replaceFailedPods = clusterStep('ReplaceFailedPods', async (context) => {
+  const { settings, now } = context
+  const { replacements } = settings.automation
+  const { emptyMonitorConf = false } = settings.spec.buggify ?? {}
+  if (!replacements.enabled || emptyMonitorConf || crashesAll(context)) return undefined
+  const failed = processGroupsIn(context).filter((group) => hasFailed(context, group))
+  if (failed.length === 0) return undefined
+  const database = await availableDatabase(context)
+  if (database === undefined) return undefined
+  const isTolerant = faultToleranceProblem(database, settings.spec.databaseConfiguration ?? {}) === undefined
+  const isKnown = (group: ProcessGroupStatus) => addressesOf(group).length > 0 || usesLocalities(context)
+  const eligible = failed.filter((group) => isKnown(group) || isTolerant)
+  const chosen = new Set(within(context, eligible).map(({ processGroupID }) => processGroupID))
+  if (chosen.size === 0) return eligible.length === 0 ? undefined : waits(eligible)
+  changeProcessGroups(context, (group) => {
+    if (!chosen.has(group.processGroupID)) return group
+    const removed = marked(group, now)
+    return isKnown(group) ? removed : withoutExclusion(removed)
+  })
+  await normalEvent(context, 'ReplacingFailedPods', `Replacing failed process groups ${[...chosen].join(', ')}`)
+  await context.pass.save()
+  return stopFor(`process groups are replaced: ${[...chosen].join(', ')}`, NO_DELAY_MS)
+})
+
+function waits(groups: readonly ProcessGroupStatus[]) {
+  const ids = groups.map(({ processGroupID }) => processGroupID).join(', ')
+  return continueWith(
+    `the most replacements at a time are in progress; failed process groups wait: ${ids}`,
+    MORE_DELAY_MS,
+  )
+}
+
+function crashesAll({ settings }: ClusterContext): boolean {
+  const { crashLoop = [], crashLoopContainers = [] } = settings.spec.buggify ?? {}
+  return [...crashLoop, ...crashLoopContainers.flatMap(({ targets = [] }) => targets)].includes('*')
+}
+
+function hasFailed({ settings, now }: ClusterContext, group: ProcessGroupStatus): boolean {
+  if (isMarked(group)) return false
+  const { conditions, failureDetectionTimeSeconds, taintReplacementTimeSeconds } = settings.automation.replacements
+  return conditions.some((type) => {
+    const since = conditionSince(group, type)
+    const seconds = type === 'NodeTaintReplacing' ? taintReplacementTimeSeconds : failureDetectionTimeSeconds
+    return since !== undefined && now.seconds - since > seconds
+  })
+}
+
+/** As many as the limit permits; with `faultDomainBasedReplacements` the limit counts fault domains. */
+function within(context: ClusterContext, failed: readonly ProcessGroupStatus[]): readonly ProcessGroupStatus[] {
+  const { maxConcurrentReplacements: most, faultDomainBasedReplacements } = context.settings.automation.replacements
+  const ongoing = processGroupsIn(context).filter((group) => isMarked(group) && !isExcluded(group))
+  if (!faultDomainBasedReplacements) return failed.slice(0, Math.max(0, most - ongoing.length))
+  const domainOf = ({ faultDomain, processGroupID }: ProcessGroupStatus) => faultDomain ?? processGroupID
+  const domains = new Set(ongoing.map(domainOf))
+  return failed.filter((group) => {
+    if (!domains.has(domainOf(group)) && domains.size >= most) return false
+    domains.add(domainOf(group))
+    return true
+  })
+}

@@ -1,0 +1,90 @@
+// Steps 1 and 24. Brings the status up to date with the database and the objects of the cluster, and checks whether the generation is reconciled. Source:
+// seeds/foundationdb-operator-technical-design.txt UpdateStatus; spec/foundationdb.md 2.1, 2.25.
+
+import type { Step } from '../../../kit/index.ts'
+import { headlessServiceName } from '../../model/process-group-id.ts'
+import { clusterStep } from '../cluster-step.ts'
+import { type ClusterContext, databaseAddress, readDatabase, updateStatus } from '../context.ts'
+import { eagerDelay } from '../eager-delay.ts'
+import { expectedObjects } from '../expected-objects.ts'
+import { lockInput } from '../lock.ts'
+import { hasCurrentConfiguration, observeDatabase } from '../observe-database.ts'
+import { observeProcessGroups } from '../observe-process-groups.ts'
+import type { ClusterPass } from '../pass.ts'
+import { wasComplete } from '../report-progress.ts'
+import { checkReconciliation } from '../reconciliation-check.ts'
+import { continueWith, type StepResult } from '../requeue.ts'
+
+const NOT_RECONCILED_MS = 10_000
+const UNREADABLE_MS = 10_000
+const UNHEALTHY_MS = 30_000
+
+export const updateStatusFirst: Step<ClusterPass> = clusterStep('UpdateStatus', async (context) => {
+  await observeAll(context)
+  return await unreadable(context)
+})
+
+export const updateStatusLast: Step<ClusterPass> = clusterStep('UpdateStatus (again)', async (context) => {
+  const isReconciled = await observeAll(context)
+  if (!isReconciled) {
+    const fields = Object.keys(context.status.generations ?? {}).filter((field) => field !== 'reconciled')
+    const delayMs = eagerDelay(context, ['MissingProcesses', 'IncorrectCommandLine'], NOT_RECONCILED_MS)
+    return continueWith(`the cluster still has: ${fields.join(', ')}`, delayMs)
+  }
+  await releaseLock(context)
+  return (await unreadable(context)) ?? unhealthy(context)
+})
+
+/** @returns whether the generation is reconciled. */
+async function observeAll(context: ClusterContext): Promise<boolean> {
+  const status = await observeDatabase(context)
+  const expected = expectedObjects(context)
+  observeProcessGroups(context, status, expected)
+  const { settings, services, configMap } = context
+  const headless = services.some(({ metadata }) => metadata.name === headlessServiceName(settings.name))
+  updateStatus(context, {
+    hasIncorrectConfigMap: !expected.isConfigMapCurrent(configMap),
+    hasIncorrectServiceConfig: headless !== settings.routing.headlessService,
+    ...expected.inUse,
+  })
+  await observeDenyList(context)
+  return checkReconciliation(context, {
+    isDatabaseKnown: status?.isAvailable === true,
+    hasCurrentConfiguration: hasCurrentConfiguration(context, status),
+  })
+}
+
+async function unreadable(context: ClusterContext): Promise<StepResult> {
+  const reading = await readDatabase(context)
+  return 'problem' in reading
+    ? continueWith(`the database cannot be read: ${reading.problem}`, UNREADABLE_MS)
+    : undefined
+}
+
+/** After a recovery the data distribution is unhealthy for about 35 s; no event reports its end. */
+function unhealthy({ status }: ClusterContext): StepResult {
+  const { available, healthy } = status.health ?? {}
+  return available === true && healthy !== true
+    ? continueWith('the data distribution is not healthy', UNHEALTHY_MS)
+    : undefined
+}
+
+async function observeDenyList(context: ClusterContext): Promise<void> {
+  const { denyList, isUsed } = context.settings.lock
+  const address = databaseAddress(context)
+  const isKnown = context.status.locks !== undefined && context.blocked.length === 0
+  if (denyList.length === 0) {
+    if (context.status.locks !== undefined) updateStatus(context, { locks: undefined })
+    return
+  }
+  if (!isUsed || address === undefined || context.status.configured !== true || isKnown) return
+  const result = await context.calls.readDenyList({ ...address, ...lockInput(context) })
+  if ('value' in result) updateStatus(context, { locks: { lockDenyList: result.value } })
+}
+
+/** Lets the controller of another Kubernetes cluster begin at once. A pass takes the lock also for a generation that was reconciled before. */
+async function releaseLock(context: ClusterContext): Promise<void> {
+  const address = databaseAddress(context)
+  if (!context.settings.lock.isUsed || address === undefined || (wasComplete(context) && !context.hasLock)) return
+  await context.calls.releaseLock({ ...address, ...lockInput(context) })
+}

@@ -1,0 +1,65 @@
+// The configuration of fdb-kubernetes-monitor (image type unified): JSON with the arguments of fdbserver. Source:
+// spec/foundationdb.md 4.12.
+
+import { writeJson } from '../../kit/index.ts'
+import { type MonitorInput, type Parameter, processParameters } from './monitor-configuration.ts'
+
+type Argument =
+  | { readonly value: string }
+  | { readonly type: 'Concatenate'; readonly values: readonly Argument[] }
+  | { readonly type: 'Environment'; readonly source: string }
+  | { readonly type: 'ProcessNumber'; readonly multiplier?: number; readonly offset?: number }
+  | { readonly type: 'IPList'; readonly source: string; readonly ipFamily: number }
+
+const NUMBER: Argument = { type: 'ProcessNumber' }
+
+/** `runServers` is false until the database exists. @param version the version of FoundationDB that the Pods run. */
+export function unifiedConfiguration(input: MonitorInput, version: string): string {
+  const { connectionString = '', settings } = input
+  const runServers = connectionString !== '' && settings.spec.buggify?.emptyMonitorConf !== true
+  // Each process has its own folder and ID, also if it is the only one.
+  const parameters = processParameters({ ...input, servers: 2 }, 1)
+  return writeJson({
+    version,
+    ...(runServers ? {} : { runServers }),
+    arguments: parameters.map((parameter) => argumentOf(parameter, input)),
+  })
+}
+
+function argumentOf([name, value]: Parameter, input: MonitorInput): Argument {
+  const text = (begin: string, ...rest: readonly Argument[]): Argument => ({
+    type: 'Concatenate',
+    values: [{ value: `--${name}=${begin}` }, ...rest],
+  })
+  switch (name) {
+    case 'public_address':
+      return text('[', ...addressArguments('FDB_PUBLIC_IP', input))
+    case 'listen_address':
+      return text('[', ...addressArguments('FDB_POD_IP', input))
+    case 'datadir':
+      return text('/var/fdb/data/', NUMBER)
+    case 'locality_process_id':
+      return text('', { type: 'Environment', source: 'FDB_INSTANCE_ID' }, { value: '-' }, NUMBER)
+    default:
+      return value.startsWith('$')
+        ? text('', { type: 'Environment', source: value.slice(1) })
+        : { value: `--${name}=${value}` }
+  }
+}
+
+const FIRST_PORTS = { tls: 4498, nonTLS: 4499 } as const
+
+/** Without the first bracket: `<address>]:<port>[:tls]`, for TLS first. */
+function addressArguments(source: string, { addresses, settings }: MonitorInput): readonly Argument[] {
+  const { podIPFamily } = settings.routing
+  const host: Argument =
+    podIPFamily === undefined ? { type: 'Environment', source } : { type: 'IPList', source, ipFamily: podIPFamily }
+  const kinds = (['tls', 'nonTLS'] as const).filter((kind) => addresses[kind])
+  return kinds.flatMap((kind, at) => [
+    ...(at === 0 ? [] : [{ value: ',[' }]),
+    host,
+    { value: ']:' },
+    { type: 'ProcessNumber', offset: FIRST_PORTS[kind], multiplier: 2 } as const,
+    ...(kind === 'tls' ? [{ value: ':tls' }] : []),
+  ])
+}
