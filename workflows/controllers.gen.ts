@@ -4,7 +4,9 @@ import { type JobModeController, type LevelController } from './kit/index.ts'
 import { disruptionController } from './chaos/disruption/controller.ts'
 import { disruptionCronController } from './chaos/disruption-cron/controller.ts'
 import { disruptionRolloutController } from './chaos/disruption-rollout/controller.ts'
+import { backupController } from './foundationdb/backup/controller.ts'
 import { clusterController } from './foundationdb/cluster/controller.ts'
+import { restoreController } from './foundationdb/restore/controller.ts'
 import { contextController } from './landscaper/context/controller.ts'
 import { deployController } from './landscaper/deploy-item/controller.ts'
 import { executionController } from './landscaper/execution/controller.ts'
@@ -15,7 +17,7 @@ import { targetSyncController } from './landscaper/target-sync/controller.ts'
 /** By wing. */
 export const CONTROLLERS: Readonly<Record<string, readonly (JobModeController | LevelController)[]>> = {
   chaos: [disruptionController, disruptionCronController, disruptionRolloutController],
-  foundationdb: [clusterController],
+  foundationdb: [backupController, clusterController, restoreController],
   landscaper: [
     contextController,
     deployController,

@@ -9,6 +9,8 @@ import { recoveryWaits } from '../../workflows/foundationdb/recovery-waits.ts'
 import type { foundationdbWing } from '../../workflows/foundationdb/wing.ts'
 import type { ActivityWing } from '../wing.ts'
 import type { DatabaseParts } from './database/activities.ts'
+import type { BackupParts } from './database/backup-activities.ts'
+import { backupTools } from './database/backup-tools.ts'
 import { fdbcliDatabases } from './database/fdbcli-database.ts'
 import { findTools } from './database/tools.ts'
 import type { TlsFiles } from './pod-client/sidecar-client.ts'
@@ -19,8 +21,9 @@ export const foundationdb: ActivityWing<typeof foundationdbWing.flags> = {
   open({ environment = {}, now }, flags) {
     const simulator = flags['fdb-simulator'] ? openSimulator() : undefined
     const tools = findTools(flags['fdb-bin'] ?? environment['PAWL_FDB_BIN'], environment['PATH'], simulator?.folderOf)
-    const parts: DatabaseParts & SidecarParts = {
+    const parts: DatabaseParts & SidecarParts & BackupParts = {
       databases: fdbcliDatabases({ tools, environment }),
+      openBackups: (address, signal) => backupTools({ tools, address, signal, environment }),
       now,
       readTlsFiles: () => readTlsFiles(environment),
     }

@@ -9,9 +9,14 @@ import type { ProgramStart } from '../../program.ts'
 import { copyBinaries, copyFiles, copyLibraries, copyMonitorConf } from './output-files.ts'
 import { createSidecarServer } from './server.ts'
 import { readSettings } from './settings.ts'
+import { USAGE } from './usage.ts'
 
 /** Exit codes: 0 after a signal or with --init-mode, 1 after `POST /restart` or a problem. */
 export async function run({ args, env, end, print, complain }: ProgramStart): Promise<number> {
+  if (args.includes('--help')) {
+    print(USAGE)
+    return 0
+  }
   try {
     const settings = readSettings(args, env)
     for (const copy of [copyFiles, copyBinaries, copyLibraries, copyMonitorConf]) await copy(settings)

@@ -1,7 +1,7 @@
 // Writes a folder of executables of the simulator, which can stand where a FoundationDB installation is expected.
 //
 // B1. Each executable is a shell script that becomes Node (`exec`), so its PID is the one of the tool.
-// B2. Node caches the compiled modules in the folder: only the first start of each tool compiles them.
+// B2. Node caches the compiled modules in its directory for all programs, so only the first start on a machine compiles them.
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -36,7 +36,7 @@ export function writeExecutables(folder: string, node: string, version: string =
   mkdirSync(join(target, 'lib'), { recursive: true })
   for (const [name, path] of Object.entries(TOOLS)) {
     const script = join(target, 'lib', `${name}.mjs`)
-    writeFileSync(script, scriptText(join(target, 'lib', 'cache'), moduleUrl(path), version))
+    writeFileSync(script, scriptText(moduleUrl(path), version))
     // Status shows the path by which fdbserver was started.
     const command = `FDB_SIM_PROGRAM="$0" exec ${quoted(node)} --disable-warning=ExperimentalWarning ${quoted(script)} "$@"`
     writeFileSync(join(target, name), `#!/bin/sh\n${command}\n`, { mode: 0o755 })
@@ -44,9 +44,9 @@ export function writeExecutables(folder: string, node: string, version: string =
   return target
 }
 
-function scriptText(cache: string, url: string, version: string): string {
+function scriptText(url: string, version: string): string {
   return `import { enableCompileCache } from 'node:module'
-enableCompileCache(${JSON.stringify(cache)})
+enableCompileCache()
 const { start } = await import(${JSON.stringify(url)})
 const code = await start(process, ${JSON.stringify(version)})
 const flushed = (stream) => new Promise((resolve) => stream.write('', resolve))

@@ -115,7 +115,7 @@ function processHandlers(database: Database) {
     },
     classes: async () => {
       await state.until(() => state.available && state.lockUid === undefined)
-      const processes = state.aliveProcesses().sort(compareNames)
+      const processes = database.workers().sort(compareNames)
       return processes.map((process) => [nameOf(process), state.classOf(process), classSource(state, process)] as const)
     },
     setClass: async ({ address, name }) => {

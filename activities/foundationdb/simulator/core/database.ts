@@ -71,12 +71,17 @@ export class Database {
     }
   }
 
+  /** Live processes, except testers, which clients do not see. Source: fdb-recordings 15/007, 15/008. */
+  workers(): SimulatedProcess[] {
+    return this.state.aliveProcesses().filter((process) => this.state.classOf(process) !== 'test')
+  }
+
   /** Each address of each live process, without `:tls`, with the incarnation of the process. */
   killable(): [address: string, incarnation: string][] {
-    const pairs = this.state
-      .aliveProcesses()
-      .flatMap((process) => processNames(process).map((name): [string, string] => [name, process.incarnation]))
-    return pairs.sort(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }))
+    const pairs = this.workers().flatMap((process) =>
+      processNames(process).map((name): [string, string] => [name, process.incarnation]),
+    )
+    return pairs.sort(([a], [b]) => (a < b ? -1 : 1))
   }
 
   /** The process with this name. */

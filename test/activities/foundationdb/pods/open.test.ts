@@ -139,7 +139,7 @@ describe("a pod's containers as processes", () => {
       .toBe('OK\n')
 
     const cli = (command: string): string => {
-      const args = ['--exec', command, '-C', '/var/dynamic-conf/fdb.cluster', '--timeout', '10']
+      const args = ['--exec', command, '-C', '/var/dynamic-conf/fdb.cluster', '--timeout', '100']
       return spawnSync(join(main().root, 'usr/bin/fdbcli'), args, { env, encoding: 'utf8', timeout: 15_000 }).stdout
     }
     expect(cli('configure new single memory')).toBe('Database created\n')

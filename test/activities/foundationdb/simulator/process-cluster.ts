@@ -79,7 +79,7 @@ export class ProcessCluster {
   async fdbcli(command: string, file = this.file): Promise<CliResult> {
     return await new Promise((resolve) => {
       const argv = ['--exec', command, '-C', file]
-      execFile(join(this.bin, 'fdbcli'), argv, { env: ENVIRONMENT, timeout: 15_000 }, (error, stdout, stderr) => {
+      execFile(join(this.bin, 'fdbcli'), argv, { env: ENVIRONMENT, timeout: 60_000 }, (error, stdout, stderr) => {
         resolve({ exit: typeof error?.code === 'number' ? error.code : error === null ? 0 : -1, stdout, stderr })
       })
     })

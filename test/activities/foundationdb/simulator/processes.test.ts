@@ -7,7 +7,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import { ProcessCluster } from './process-cluster.ts'
 
-describe('three processes with a double database', () => {
+// Node starts slowly on a busy machine.
+const TIMEOUT_MS = 60_000
+
+describe('three processes with a double database', { timeout: TIMEOUT_MS }, () => {
   const cluster = new ProcessCluster([1])
   const read = async () => (await cluster.fdbcli('getrange k l')).stdout
 
@@ -18,7 +21,7 @@ describe('three processes with a double database', () => {
       stdout: expect.stringContaining('Database created') as string,
     })
     expect(await cluster.fdbcli('writemode on; set k1 one; set k2 two')).toMatchObject({ exit: 0 })
-  }, 60_000)
+  }, TIMEOUT_MS)
   afterAll(async () => {
     await cluster.stop()
   })

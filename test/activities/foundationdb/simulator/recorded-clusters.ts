@@ -64,6 +64,12 @@ const SIX = processes('storage storage storage storage log log')
 const EIGHT = processes('storage storage storage storage log log stateless')
 const plansOf = (all: readonly ProcessPlan[], ...numbers: number[]) => numbers.flatMap((n) => all[n - 1] ?? [])
 
+const NINE_CLASSES = processes('storage storage storage log transaction stateless unset cluster_controller coordinator')
+const TEN_CLASSES = [
+  ...['test', 'commit_proxy', 'master', 'resolution', 'router', 'data_distributor', 'ratekeeper', 'grv_proxy'],
+  ...['commit_proxy', 'backup'],
+].map((name, index) => plan(index + 10, name))
+
 const tlsPlan = (n: number): ProcessPlan => ({ ...plan(n, 'unset'), address: `127.0.0.${String(n)}:4500:tls` })
 const TLS = [1, 2, 3].map(tlsPlan)
 
@@ -218,6 +224,13 @@ export const RECORDED_CLUSTERS: readonly RecordedCluster[] = [
       [240.81, stop(3, 4)],
       [290.42, start(...plansOf(SIX, 3, 4))],
     ],
+  },
+  { folder: '10x-configure-first-run', processes: SIX, coordinators: 3 },
+  {
+    folder: '15-process-classes',
+    processes: NINE_CLASSES,
+    coordinators: 3,
+    events: [[71, start(...TEN_CLASSES)]],
   },
   { folder: '16a-only-stateless-and-log', processes: processes('stateless log log') },
   { folder: '16b-all-unset-double', processes: processes('unset unset unset') },

@@ -7,6 +7,9 @@ import { CONFIGURATION_FILES, type RecordedCluster } from './recorded-clusters.t
 const CONNECTION_ID = 'test:abcdefghijklmnopqrstuvwxyz012345'
 const shapes = recordedShapes()
 
+/** Between commands of a folder that has no times. */
+const PAUSE_SECONDS = 40
+
 /** A difference: `COMMAND: FIELD: ...`. */
 export type Difference = { readonly command: string; readonly field: string; readonly text: string }
 
@@ -26,6 +29,7 @@ export async function replay(plan: RecordedCluster): Promise<Replayed> {
   const events = [...(plan.events ?? [])]
   const differences: Difference[] = []
   for (const command of commands) {
+    if (command.at === undefined) await cluster.advance(PAUSE_SECONDS)
     await reach(cluster, origin, command.at ?? 0, events)
     const configuration = CONFIGURATION_FILES[command.name]
     if (configuration !== undefined) cluster.files.set('$DIR/c10/conf.json', configuration)

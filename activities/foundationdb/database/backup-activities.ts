@@ -1,0 +1,93 @@
+// The activities by which passes over FoundationDBBackups use fdbbackup. Source: spec/foundationdb.md 2.27.
+//
+//   A1. A failed command is part of the result, because the pass decides what to do.
+
+import type { ActivityContext } from '../../../workflows/kit/index.ts'
+import type { Attempt } from './activities.ts'
+import type { BackupOptions, BackupStatus, BackupTarget, BackupTools } from './backup-tools.ts'
+import type { DatabaseAddress } from './database.ts'
+import { CommandFailure } from './fdbcli-output.ts'
+
+/** Opened by the wing when the worker starts. */
+export interface BackupParts {
+  /** @param signal ends the calls, with their child processes. */
+  readonly openBackups: (address: DatabaseAddress, signal: AbortSignal) => BackupTools
+}
+
+type Call<Input = object> = DatabaseAddress & Input
+
+export async function readBackupStatus(
+  input: Call<{ readonly tag: string }>,
+  context: ActivityContext,
+): Promise<Attempt<BackupStatus>> {
+  return await withTools(input, context, (tools) => tools.backupStatus(input.tag))
+}
+
+export async function startBackup(
+  input: Call<{ readonly target: BackupTarget; readonly options: BackupOptions }>,
+  context: ActivityContext,
+): Promise<Attempt<null>> {
+  return await command(input, context, (tools) => tools.startBackup(input.target, input.options))
+}
+
+export async function discontinueBackup(
+  input: Call<{ readonly tag: string }>,
+  context: ActivityContext,
+): Promise<Attempt<null>> {
+  return await command(input, context, (tools) => tools.discontinueBackup(input.tag))
+}
+
+export async function abortBackup(
+  input: Call<{ readonly tag: string }>,
+  context: ActivityContext,
+): Promise<Attempt<null>> {
+  return await command(input, context, (tools) => tools.abortBackup(input.tag))
+}
+
+/** Pauses or resumes the agents, which affects all tags. */
+export async function pauseBackups(
+  input: Call<{ readonly isPaused: boolean }>,
+  context: ActivityContext,
+): Promise<Attempt<null>> {
+  return await command(input, context, (tools) => (input.isPaused ? tools.pauseBackups() : tools.resumeBackups()))
+}
+
+export async function modifyBackup(
+  input: Call<{ readonly target: BackupTarget; readonly snapshotPeriodSeconds: number }>,
+  context: ActivityContext,
+): Promise<Attempt<null>> {
+  return await command(input, context, (tools) => tools.modifyBackup(input.target, input.snapshotPeriodSeconds))
+}
+
+export async function deleteBackup(
+  input: Call<{ readonly url: string }>,
+  context: ActivityContext,
+): Promise<Attempt<null>> {
+  return await command(input, context, (tools) => tools.deleteBackup(input.url))
+}
+
+async function command(
+  input: DatabaseAddress,
+  context: ActivityContext,
+  run: (tools: BackupTools) => Promise<void>,
+): Promise<Attempt<null>> {
+  return await withTools(input, context, async (tools) => {
+    await run(tools)
+    return null
+  })
+}
+
+/** A1. */
+async function withTools<Value>(
+  { connectionString, version }: DatabaseAddress,
+  { parts, signal }: ActivityContext,
+  run: (tools: BackupTools) => Promise<Value>,
+): Promise<Attempt<Value>> {
+  try {
+    const { openBackups } = parts as BackupParts
+    return { value: await run(openBackups({ connectionString, version }, signal)) }
+  } catch (error) {
+    if (!(error instanceof CommandFailure)) throw error
+    return { failure: { kind: error.kind, message: error.message } }
+  }
+}
