@@ -35,6 +35,8 @@ export interface WatchEventTable {
   source: 'watch' | 'relist' | 'write'
   /** Workflow ID of the run that wrote this version; null for another writer. */
   writer: string | null
+  /** Field manager of a version without `writer`, if managedFields names one; the client chooses the name. */
+  manager: string | null
   projection: JsonColumn<Json>
   outcome: 'wake' | 'ignored' | 'stale'
   reason: string | null

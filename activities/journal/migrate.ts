@@ -18,6 +18,7 @@ import * as findByFlow from '../../migrations/0012_find_givers_and_takers.ts'
 import * as knowLiving from '../../migrations/0013_know_living_processes.ts'
 import * as subscribeByTraits from '../../migrations/0014_subscribe_by_traits.ts'
 import * as listOnATimeline from '../../migrations/0015_list_on_a_timeline.ts'
+import * as recordManagers from '../../migrations/0016_record_field_managers.ts'
 import { type Database, openDatabase } from './database.ts'
 import { ensurePartitions } from './write/partitions.ts'
 
@@ -38,6 +39,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0013_know_living_processes': knowLiving,
   '0014_subscribe_by_traits': subscribeByTraits,
   '0015_list_on_a_timeline': listOnATimeline,
+  '0016_record_field_managers': recordManagers,
 }
 
 export interface MigrationState {

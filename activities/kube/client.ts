@@ -44,6 +44,7 @@ export interface ObjectMeta {
     readonly manager?: string
     /** `Update`, or `Apply` for server-side apply. */
     readonly operation?: string
+    readonly subresource?: string
     readonly time?: string
     readonly fieldsV1?: Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>
   }[]

@@ -8,6 +8,7 @@
 //       know the first change.
 //   D4. Writes in a Namespace that exists only in the preview are not sent, because the server refuses them: their
 //       objects are not validated and have no defaults.
+//   D5. Tokens of ServiceAccounts are not requested, because a dry run gets none.
 
 import { randomUUID } from 'node:crypto'
 
@@ -42,6 +43,7 @@ interface DryObject {
 }
 
 const APPLY = 'application/apply-patch+yaml'
+const SERVICE_ACCOUNT_TOKEN = /^(\/api\/v1\/namespaces\/([^/]+)\/serviceaccounts\/([^/]+))\/token$/
 /** Version of objects that exist only in the preview. */
 const NO_VERSION = '0'
 
@@ -102,6 +104,7 @@ class DryRunCluster {
       case 'GET':
         return await this.#get(path, options)
       case 'POST':
+        if (SERVICE_ACCOUNT_TOKEN.test(path)) return await this.#refuseToken(path)
         return await this.#create(path, options)
       case 'PUT':
       case 'PATCH':
@@ -131,6 +134,17 @@ class DryRunCluster {
       now !== undefined && at.slice(0, at.lastIndexOf('/')) === path && isSelected(now, query) ? [now] : [],
     )
     return { ...list, items: isLast ? [...remaining, ...own] : remaining }
+  }
+
+  /** D5. @throws KubeError: 404 if the account does not exist, neither on the server nor in the preview. */
+  async #refuseToken(path: string): Promise<never> {
+    const [, account = '', namespace = '', name = ''] = SERVICE_ACCOUNT_TOKEN.exec(path) ?? []
+    await this.#get(account, {}).catch((error: unknown) => {
+      // Other errors, such as a missing right to read the account, do not change the answer.
+      if (isNotFound(error)) throw error
+    })
+    const message = `ServiceAccount "${namespace}/${name}": a dry run gets no token`
+    throw new KubeError(message, { status: 0, reason: 'DryRun' })
   }
 
   async #create(path: string, options: RequestOptions): Promise<unknown> {

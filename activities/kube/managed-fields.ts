@@ -3,6 +3,8 @@
 //   F1. A field without fields below it is owned as a whole: a scalar, an empty map, or an atomic map or list.
 //   F2. Elements of a list with keys are found by their keys, elements of a set by their value. The managers that added
 //       an element own it; managers that only changed its fields do not.
+//   F3. The manager of the last write is a hint: the client chooses its name, and removing fields that others own, or
+//       deleting the object, leaves no entry. So only an entry of the last seconds counts.
 //
 // Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/ and the format FieldsV1 of
 // ManagedFieldsEntry.
@@ -29,6 +31,47 @@ export function isWrittenByOthers({ metadata }: { readonly metadata: object }, f
   return owners.length > 0 && !owners.some(({ manager = '' }) => manager.startsWith(FIELD_MANAGER_PREFIX))
 }
 
+/** The field managers of the last writes to an object: of the status, and of other parts. */
+export interface LastManagers {
+  readonly status?: string
+  readonly other?: string
+}
+
+/** Maximum age of an entry when the journal stores its event, and maximum difference of the clocks. */
+const MAX_AGE_MS = 10_000
+const MAX_AHEAD_MS = 10_000
+
+/** The managers with the newest time (F3); both if two wrote in the same second. */
+export function lastManagers(
+  { managedFields, deletionTimestamp }: Pick<ObjectMeta, 'managedFields' | 'deletionTimestamp'>,
+  now: Date,
+): LastManagers {
+  const entries = entriesIn(managedFields)
+  const newest = Math.max(...entries.map(({ time = '' }) => Date.parse(time) || 0), 0)
+  const age = now.getTime() - newest
+  if (age > MAX_AGE_MS || age < -MAX_AHEAD_MS) return {}
+  // The deletion may be the last write.
+  if (deletionTimestamp !== undefined && Date.parse(deletionTimestamp) >= newest) return {}
+  const last = entries.filter(({ time = '' }) => Date.parse(time) === newest)
+  const [status, other] = [true, false].map((isStatus) =>
+    onlyManager(last.filter(({ subresource }) => (subresource === 'status') === isStatus)),
+  )
+  return { ...(status !== undefined && { status }), ...(other !== undefined && { other }) }
+}
+
+/** Runs of Pawl journal their own writes, so another client is the likely writer; undefined for several. */
+function onlyManager(entries: readonly Entry[]): string | undefined {
+  const managers = [...new Set(entries.map(({ manager = '' }) => manager))].filter((manager) => manager !== '')
+  const foreign = managers.filter((manager) => !manager.startsWith(FIELD_MANAGER_PREFIX))
+  const [first, ...others] = foreign.length > 0 ? foreign : managers
+  return others.length === 0 ? first : undefined
+}
+
+/** @param isStatusChange only the status differs from the previous version. */
+export function managerOf({ status, other }: LastManagers, isStatusChange: boolean): string | undefined {
+  return isStatusChange ? (status ?? other) : (other ?? status)
+}
+
 export interface FieldSet {
   /** Whether the field itself is owned, not only fields below it. */
   readonly isOwned: boolean
@@ -53,9 +96,16 @@ export function ownedFields(
   isChosen: (entry: Entry) => boolean,
 ): FieldSet | undefined {
   if (!Array.isArray(managedFields)) return undefined
-  const entries = (managedFields as readonly unknown[]).filter(isFields) as readonly Entry[]
+  const entries = entriesIn(managedFields)
   const trees = entries.filter(isChosen).map(({ fieldsV1 }): unknown => fieldsV1)
   return setOf(trees.filter(isFields))
+}
+
+/** Servers may send other values. */
+function entriesIn(managedFields: unknown): readonly Entry[] {
+  return Array.isArray(managedFields)
+    ? (managedFields as readonly unknown[]).filter((one): one is Entry => isFields(one))
+    : []
 }
 
 /** Whether managers own single elements of the list. */

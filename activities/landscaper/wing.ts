@@ -1,5 +1,6 @@
 // Creates the wing's activities and their shared resources: template engine, registries, and target clusters.
 
+import { FINALIZER, IN_USE_FINALIZER } from '../../workflows/landscaper/contract.ts'
 import type { landscaperWing } from '../../workflows/landscaper/wing.ts'
 import type { BeforeEnd, BeforeRelease } from '../deps.ts'
 import type { ActivityWing } from '../wing.ts'
@@ -76,7 +77,7 @@ export const landscaper: ActivityWing<typeof landscaperWing.flags, LandscaperAct
         internal: [
           `metadata.labels.${OWNERSHIP_LABELS.label}`,
           `metadata.annotations.${OWNERSHIP_LABELS.hash}`,
-          'metadata.finalizers',
+          ...[FINALIZER, IN_USE_FINALIZER].map((one) => `metadata.finalizers.${one}`),
         ],
       }),
       close: async () => {

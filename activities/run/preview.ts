@@ -17,7 +17,10 @@ export interface Preview {
   readonly incidental: readonly string[]
   /** Fields whose values are redacted, by kind, in the form of `incidental`. */
   readonly concealed: Readonly<Record<string, readonly string[]>>
-  /** Bookkeeping of controllers and deployers in any object, in the form of `incidental`: shown on request only. */
+  /**
+   * Bookkeeping of controllers and deployers in any object, in the form of `incidental`: shown on request only. A
+   * finalizer is one name after `metadata.finalizers.`.
+   */
   readonly internal: readonly string[]
   /** The same for objects that controllers create, by kind. */
   readonly internalOfChildren: Readonly<Record<string, readonly string[]>>
@@ -25,7 +28,6 @@ export interface Preview {
 
 export interface Importer {
   readonly kind: string
-  readonly shortName: string
   readonly namespace: string
   readonly name: string
   /** The imported ones of the given objects, such as `ConfigMap settings`. */

@@ -62,7 +62,7 @@ const index = await readFile(`${REFERENCE}/errors.md`, 'utf8')
 const areas = (await readdir(REFERENCE)).filter((name) => /^errors-.*\.md$/.test(name))
 const pages = await Promise.all(areas.map(async (name) => await readFile(`${REFERENCE}/${name}`, 'utf8')))
 const explained = pages.flatMap(firstColumn)
-const produced = await codesBelow(ROOT, ['workflows', 'activities', 'worker/reconciler'])
+const produced = await codesBelow(ROOT, ['workflows', 'activities', 'worker/reconciler', 'worker/node-agent'])
 const answers = new Set(
   firstColumn(section(pages[areas.indexOf('errors-engine.md')] ?? '', '## Answers of the API server')),
 )

@@ -42,10 +42,7 @@ describe('a controller of the installed package', () => {
     await says('at nine')
     kubectl('', 'patch', KIND, 'trains', '--type=merge', '-p', JSON.stringify({ spec: { message: 'at eleven' } }))
     await says('at eleven')
-    await vi.waitFor(
-      () => expect(kubectl('', 'get', KIND, 'trains', '-o', 'jsonpath={.status.message}')).toBe('at eleven'),
-      { timeout: 60_000, interval: 200 },
-    )
+    kubectl('', 'wait', '--for=condition=Ready', '--timeout=60s', `${KIND}/trains`)
   })
 })
 

@@ -33,7 +33,7 @@ describe('pawl replay', { timeout: 300_000 }, () => {
     const replayed = await whenItIs('Succeeded', 'inst/well')
     const [first] = replayed.passes
     expect(first?.wokenBy[0]).toMatch(
-      /^the start of the job: reconcile annotation; Installation replay-jobs\/well \(event \d+, version \d+\) created by another client at /,
+      /^the start of the job: reconcile annotation; Installation replay-jobs\/well \(event \d+, version \d+\) created by field manager \S+ at /,
     )
     expect(first?.plans.map(({ phase }) => phase)).toEqual(
       expect.arrayContaining(['Init', 'Progressing', 'Completing', 'Succeeded']),
@@ -63,7 +63,7 @@ describe('pawl replay', { timeout: 300_000 }, () => {
     // If the item ends during the pass that triggers it, this pass returns the event when it settles.
     const woken = replayed.passes.at(-1)?.wokenBy.join()
     expect(woken).toMatch(
-      /DeployItem replay-jobs\/ill-slow-\w+ \(event \d+, version \d+\) changed by another client at \S+, phase Succeeded/,
+      /DeployItem replay-jobs\/ill-slow-\w+ \(event \d+, version \d+\) changed by field manager \S+ at \S+, phase Succeeded/,
     )
     const { stdout } = await pawl('replay', 'inst/ill')
     expect(stdout).toContain(`pass 1 of ${replayed.passes.length}  `)

@@ -97,7 +97,6 @@ describe('a wing that is added as folders', () => {
     await create('Kiosk', 'kiosks', { message: 'open' })
     await vi.waitFor(async () => {
       expect((await stage.cluster.get('kiosks', 'one', ZOO))?.status).toEqual({
-        message: 'open',
         conditions: [expect.objectContaining({ type: 'Ready', status: 'True', reason: 'Reconciled' })],
       })
     }, 60_000)

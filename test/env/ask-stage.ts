@@ -28,7 +28,10 @@ export const COMMANDS: readonly Command[] = [
   {
     title: 'get lists the objects of a namespace and the reasons why they wait',
     words: ['get'],
-    prints: [/^NAME +PHASE +DURATION +WAITING-FOR\n/, /\ninstallation\/shop +Failed +5\.0s +no such image\n/],
+    prints: [
+      /^NAME +PHASE +DURATION +WAITING-FOR\n/,
+      /\ninstallation\/shop +Failed +5\.0s +failed at \S+ \S+ no such image\n/,
+    ],
   },
   {
     title: 'trace shows a job with the jobs that its run hosts',
@@ -38,7 +41,7 @@ export const COMMANDS: readonly Command[] = [
       /^Installation ask-team-a\/shop +Failed +5\.0s/m,
       /^└─ Execution ask-team-a\/shop +Failed/m,
       /^ {3}└─ DeployItem ask-team-a\/shop-db +Failed.*no such image$/m,
-      /\nnext: pawl why inst\/shop -n ask-team-a .*\n$/,
+      /\nnext: pawl why deployitem\/shop-db -n ask-team-a .*\n$/,
     ],
   },
   {
@@ -47,7 +50,7 @@ export const COMMANDS: readonly Command[] = [
     prints: [
       /^Installation ask-team-a\/shop: Failed after 5\.0s, started /,
       /DeployItem ask-team-a\/shop-db +Failed.*no such image\n/,
-      /\nnext: pawl why inst\/shop -n ask-team-a .*\n$/,
+      /\nnext: pawl why deployitem\/shop-db -n ask-team-a .*\n$/,
     ],
     code: 3,
   },
@@ -84,7 +87,7 @@ export const COMMANDS: readonly Command[] = [
     words: ['why', 'di/shop-db'],
     prints: [
       'DeployItem ask-team-a/shop-db is Failed: no such image.\n\nWhat happened:\n',
-      'another client changed Installation ask-team-a/shop: ',
+      'a client other than Pawl changed Installation ask-team-a/shop: ',
       'operation": reconcile',
       'the job of Installation ask-team-a/shop started (operation reconcile)',
       'the run of installation ask-team-a/shop changed DeployItem ask-team-a/shop-db.\n',
@@ -97,7 +100,7 @@ export const COMMANDS: readonly Command[] = [
     title: 'why -o wide adds exact times, versions, IDs and passes',
     words: ['why', 'di/shop-db', '-o', 'wide'],
     prints: [
-      `${at(900).toISOString()} another client changed Installation ask-team-a/shop (version 2): `,
+      `${at(900).toISOString()} a client other than Pawl changed Installation ask-team-a/shop (version 2): `,
       `job j1 of Installation ask-team-a/shop started (operation reconcile; run ${RUN})`,
       'the run of installation ask-team-a/shop, in pass 2, step run items, changed DeployItem ask-team-a/shop-db',
     ],
@@ -115,14 +118,14 @@ export const COMMANDS: readonly Command[] = [
     words: ['history', 'inst/shop'],
     prints: [
       /^Installation ask-team-a\/shop: Failed, last change /,
-      'changed by another client',
+      'changed by a client other than Pawl',
       'status.phase: Init -> Failed',
     ],
   },
   {
     title: 'history -o wide adds versions, sources and exact times',
     words: ['history', 'inst/shop', '-o', 'wide'],
-    prints: [/\n\d{4}-\S+Z {2}changed by another client, version 2, seen by watch\n/],
+    prints: [/\n\d{4}-\S+Z {2}changed by a client other than Pawl, version 2, seen by watch\n/],
   },
   {
     title: 'history --at shows a previous version',

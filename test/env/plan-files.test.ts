@@ -49,6 +49,7 @@ interface Job {
     readonly level: number
     readonly state: string
     readonly unknown?: string
+    readonly problem?: string
   }[]
   readonly jobs: readonly Job[]
 }
@@ -202,6 +203,31 @@ describe('pawl plan -f', () => {
     })
   })
 
+  it('accepts a Target that acts as a ServiceAccount of the same files', async () => {
+    const config = (name: string) => ({ config: { selfConfig: { serviceAccount: { name } } } })
+    const target = (name: string, spec: object) => ({
+      apiVersion: API,
+      kind: 'Target',
+      metadata: { name },
+      spec: { type: 'landscaper.gardener.cloud/kubernetes-cluster', ...spec },
+    })
+    const deployer = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'plan-deployer' } }
+    const deployItems = ['same', 'missing'].map((name) =>
+      manifestItem({ name, manifests: [configMap(`of-${name}`, NAMESPACE)], target: `as-${name}` }),
+    )
+    const { jobs, code } = await told([
+      deployer,
+      target('as-same', config('plan-deployer')),
+      target('as-missing', config('nobody')),
+      { ...execution('self', []), spec: { deployItems } },
+    ])
+    expect(code).toBe(1)
+    const [same, missing] = ['same', 'missing'].map((name) => jobs[0]?.items.find(({ item }) => item === name))
+    expect(same).not.toHaveProperty('problem')
+    expect(same?.unknown).toContain(`ServiceAccount "${NAMESPACE}/plan-deployer": a dry run gets no token`)
+    expect(missing?.problem).toContain(`ServiceAccount "${NAMESPACE}/nobody" does not exist; create it`)
+  })
+
   it('names the Installation that imports a changed object', async () => {
     await create('dataobjects', dataObject('amount', 3))
     const imports = { data: [{ name: 'amount', dataRef: 'amount' }] }
@@ -210,7 +236,15 @@ describe('pawl plan -f', () => {
     expect(stderr).toBe('')
     expect(code).toBe(3)
     expect(stdout).toContain(`    imported by Installation ${NAMESPACE}/reader; add its manifest to see its changes\n`)
-    expect(stdout).toMatch(/\nnext: kubectl apply .*, then pawl reconcile inst\/reader -n plan-files\n$/)
+    const next = /\nnext: kubectl apply .*, then pawl reconcile installation\/reader -n plan-files\n$/
+    expect(stdout).toMatch(next)
+    // The same if the Installation is in the files.
+    const both = await plan([
+      dataObject('amount', 4),
+      installation('reader', [], { triggered: false, spec: { imports } }),
+    ])
+    expect(both.stdout).not.toContain('imported by')
+    expect(both.stdout).toMatch(next)
   })
 
   it('reports orphaned items and dependency cycles of an existing Execution', async () => {

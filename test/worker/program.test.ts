@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import { COMMANDS } from '../../activities/commands.gen.ts'
-import { PROGRAMS } from '../../activities/programs.gen.ts'
+import { PROGRAMS } from '../../worker/programs.ts'
 import { handlerToldOf } from '../support/chaos/waiting-handler.ts'
 
 const WORKER = join(import.meta.dirname, '../../worker')
@@ -55,7 +55,7 @@ describe('the programs of wings', { timeout: 60_000 }, () => {
     })
     expect(run('program.ts', 'injecter')).toMatchObject({
       status: 2,
-      stderr: "pawl: found 'injecter'; expected one of injector, node-agent\n",
+      stderr: `pawl: found 'injecter'; expected one of ${PROGRAMS.map(({ name }) => name).join(', ')}\n`,
     })
   })
 

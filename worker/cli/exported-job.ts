@@ -51,18 +51,20 @@ export async function findNamedJob(journal: JournalSession, words: readonly stri
   return { object, job }
 }
 
+/** @param runID an earlier run with the same workflow ID; undefined: the newest. */
 export async function exportedJob(
   journal: JournalSession,
   { object, job: { workflowID, jobID, startedAt } }: NamedJob,
   target: TemporalTarget | undefined,
+  runID?: string,
 ): Promise<ExportedJob> {
   const rows = await journal.exportedRows(workflowID, object.uid)
   const { fetchRun, historyJson } = await import('./temporal-runs.ts')
-  const runs = target === undefined ? [] : await fetchRun(target, workflowID)
+  const runs = target === undefined ? [] : await fetchRun(target, workflowID, runID)
   const histories = runs.map((run) => ({ events: historyJson(run) }))
   const [earlier, history] = [histories.slice(0, -1), histories.at(-1)]
   const seqs = histories.flatMap(({ events }) => wakeNumbersIn(events))
-  const journalRows = { ...rows, wokenBy: await eventsOf(journal, seqs, startedAt) }
+  const journalRows = { ...rows, wokenBy: await eventsOf(journal, seqs, runID === undefined ? startedAt : new Date(0)) }
   return {
     format: EXPORT_FORMAT,
     workflowId: workflowID,

@@ -131,7 +131,7 @@ interface Options {
 /** @param checkout the checkout of Pawl around the current folder; undefined in a user's project. */
 function genNewCommand(checkout: string | undefined): Command {
   return new Command('new')
-    .description('write the skeleton of a new kind: definition, controller, plans, actions and their test')
+    .description('write the skeleton of a new kind: definition, controller, plan, action and test')
     .argument('<kind>', 'name of the kind, such as Backup')
     .option('--group <group>', 'API group of the kind', 'example.com')
     .option('--wing <wing>', "in Pawl's checkout: the wing that it belongs to (default: the first part of the group)")

@@ -1,11 +1,12 @@
 // Reads objects, their Events and their field managers from the API server with the user's permissions: data that the
 // journal does not store.
 
+import type { EventRecord } from '../../activities/journal/read/event-queries.ts'
 import { inParallel } from '../../activities/kube/in-parallel.ts'
 import type { KubeObject, Resource, KubeClient, ObjectList, ObjectMeta } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import type { Config } from '../server/config.ts'
-import { openUserClient, type UserFlags } from './user.ts'
+import { CLI_USER_AGENT, openUserClient, type UserFlags } from './user.ts'
 import { KubeError } from '../../activities/kube/kube-error.ts'
 import { FIELD_MANAGER_PREFIX } from '../../activities/kube/managed-fields.ts'
 
@@ -100,9 +101,28 @@ export interface ForeignWrite {
   readonly fields: readonly string[]
 }
 
-/** A client other than Pawl. @param by undefined if Kubernetes no longer stores its write. */
+/** The writer of a version that no run of Pawl has journaled. @param by undefined if nothing is known. */
 export function clientText(by: Pick<ForeignWrite, 'manager'> | undefined): string {
-  return by === undefined ? 'another client' : `field manager ${by.manager}`
+  if (by === undefined) return 'a client other than Pawl'
+  const { manager } = by
+  if (manager === CLI_USER_AGENT) return 'a user with pawl'
+  // For example the report of a bug, which a worker writes outside of the run.
+  if (manager.startsWith(FIELD_MANAGER_PREFIX)) return `Pawl (${manager.slice(FIELD_MANAGER_PREFIX.length)})`
+  return `field manager ${manager}`
+}
+
+/**
+ * The journal's field manager of a version counts before the one that the live object suggests.
+ *
+ * @param live the result of `foreignWriteAt`, whose fields are those of the last write of its manager.
+ */
+export function writeOfEvent(
+  { manager }: Pick<EventRecord, 'manager'>,
+  live: ForeignWrite | undefined,
+): ForeignWrite | undefined {
+  // An API server of the previous build returns no manager.
+  if ((manager ?? null) === null || manager === live?.manager) return live
+  return { manager: manager ?? '', fields: [] }
 }
 
 /** Timestamps of managedFields are whole seconds. */

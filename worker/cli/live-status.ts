@@ -9,6 +9,7 @@ import { resourcePath } from '../../activities/kube/resource-path.ts'
 import type { KubeClient, KubeObject, ObjectList } from '../../activities/kube/client.ts'
 import { inParallel } from '../../activities/kube/in-parallel.ts'
 import { KubeError } from '../../activities/kube/kube-error.ts'
+import type { AwaitedObject } from '../../activities/journal/read/event-queries.ts'
 import type { ObjectRecord } from '../../activities/journal/read/object-queries.ts'
 import { type DeployedObject, fieldsOf, listOf, type StatusExplanation, textOf } from '../../workflows/kit/index.ts'
 import { isRedacted } from '../api/redaction.ts'
@@ -33,8 +34,15 @@ const MOST_READ = 100
 const AT_ONCE = 10
 const MOST_MS = 10_000
 
-/** Reads the objects whose kinds explain their status. */
-export async function readLiveStatuses(objects: readonly ObjectRecord[], flags: UserFlags): Promise<LiveStatuses> {
+/** The objects that an object watches, by its uid. */
+export type Watched = ReadonlyMap<string, readonly AwaitedObject[]>
+
+/** Reads the objects whose kinds explain their status, and the Namespaces in `watched`. */
+export async function readLiveStatuses(
+  objects: readonly ObjectRecord[],
+  flags: UserFlags,
+  watched: Watched = new Map(),
+): Promise<LiveStatuses> {
   const wanted = objects.filter((object) => !object.deleted && isExplained(object) && !isRedacted(object.name))
   const statuses = new Map<string, LiveStatus>()
   const problems = new Set<string>()
@@ -46,7 +54,8 @@ export async function readLiveStatuses(objects: readonly ObjectRecord[], flags: 
       const signal = AbortSignal.timeout(MOST_MS)
       const report = (error: unknown) => void problems.add(error instanceof Error ? error.message : String(error))
       await inParallel(wanted.slice(0, MOST_READ), AT_ONCE, async (object) => {
-        const status = await readStatus(kube, object, signal).catch(report)
+        const namespaces = await readNamespaces(kube, watched.get(object.uid) ?? [], signal).catch(report)
+        const status = await readStatus(kube, object, { namespaces: namespaces ?? [], signal }).catch(report)
         if (status !== undefined) statuses.set(object.uid, status)
       })
     })
@@ -58,12 +67,27 @@ export async function readLiveStatuses(objects: readonly ObjectRecord[], flags: 
 
 type Reader = Pick<KubeClient, 'request'>
 
-async function readStatus(kube: Reader, object: ObjectRecord, signal: AbortSignal): Promise<LiveStatus | undefined> {
+async function readNamespaces(
+  kube: Reader,
+  watched: readonly AwaitedObject[],
+  signal: AbortSignal,
+): Promise<readonly KubeObject[]> {
+  const named = watched.filter(({ group, kind, name }) => group === '' && kind === 'Namespace' && name !== '*')
+  const paths = named.map(({ name }) => resourcePath({ apiVersion: 'v1', plural: 'namespaces' }, undefined, name))
+  const found = await Promise.all(paths.map(async (path) => await readIfPresent(kube, path, signal)))
+  return found.filter((one) => one !== undefined)
+}
+
+async function readStatus(
+  kube: Reader,
+  object: ObjectRecord,
+  { namespaces, signal }: { readonly namespaces: readonly KubeObject[]; readonly signal: AbortSignal },
+): Promise<LiveStatus | undefined> {
   const resource = resourceOfKind(object)
   if (resource === undefined) return undefined
   const live = await readIfPresent(kube, resourcePath(resource, object.namespace, object.name), signal)
   if (live?.metadata.uid !== object.uid) return undefined
-  const explanation = explainStatus(object, live)
+  const explanation = explainStatus(object, live, namespaces)
   const pods = explanation.summary === undefined ? [] : await unreadyPods(kube, explanation.deployed ?? [], signal)
   return { ...explanation, pods: podProblems(pods) }
 }

@@ -13,6 +13,7 @@ import { joined, parseOneOf } from './usage.ts'
 interface ReplayFlags extends JournalFlags, TemporalAddressFlags {
   readonly file?: string
   readonly to?: string
+  readonly run?: string
   readonly inspect?: string | true
   readonly against?: string
   readonly againstControllers?: string
@@ -28,7 +29,7 @@ interface ReplayFlags extends JournalFlags, TemporalAddressFlags {
 const FORMATS = ['text', 'wide', 'json'] as const
 
 const RARE_FLAGS = [
-  ...['against-controllers', 'controllers', 'workflow-bundle', 'payload-key'],
+  ...['run', 'against-controllers', 'controllers', 'workflow-bundle', 'payload-key'],
   ...LOCATION_FLAGS,
   ...TEMPORAL_DETAILS,
 ]
@@ -48,6 +49,7 @@ export function replayCommand(): Command {
     .description('step through a past job: what woke each pass, and what the pass read, decided, called and wrote')
     .argument('[object and job...]', 'the object, and a job of it (default: the newest)')
     .option('--file <path>', 'a file of pawl journal export, instead of an object; with --against also a folder')
+    .option('--run <id>', 'an earlier run of an object in level mode; Temporal lists the IDs (default: the newest)')
     .option('--to <pass>', 'show the passes up to this one')
     .option(
       '--inspect [address]',
@@ -83,14 +85,17 @@ export function replayCommand(): Command {
         process.exitCode = await runUpgradeGate({ ...flags, against, limitMs }, payloadKeyPath, target)
         return
       }
-      const [{ fetchJob, readJob }, { showJob }, { nextReplay }] = await Promise.all([
+      const [{ fetchJob, readJob }, { showJob }, { nextAfterBug, nextReplay }, { objectAndJobs }] = await Promise.all([
         import('./replay/load.ts'),
         import('./replay/show-job.ts'),
         import('./query/next-step.ts'),
+        import('./query/diff.ts'),
       ])
       const job = file === undefined ? await fetchJob(words, flags, target) : await readJob(file)
       if (flags.inspect === undefined) {
-        const next = file === undefined ? `${nextReplay(undefined, words, flags)} --inspect` : undefined
+        const inspect = `${nextReplay(undefined, words, flags)} --inspect`
+        const next =
+          file === undefined ? { inspect, afterBug: nextAfterBug(objectAndJobs(words)[0], flags) } : undefined
         await showJob(job, { ...flags, next, limitMs }, payloadKeyPath)
       } else {
         const { inspectJob } = await import('./replay/inspect.ts')
@@ -101,11 +106,12 @@ export function replayCommand(): Command {
 
 /** @throws UsageError for flags that exclude each other. */
 function refuseContradictions(words: readonly string[], flags: ReplayFlags): void {
-  const { file, against, since, to, inspect, allNamespaces } = flags
+  const { file, against, since, to, run, inspect, allNamespaces } = flags
   const given = {
     object: words.length > 0 ? words.join(' ') : undefined,
     inspect: named(inspect, '--inspect'),
     to: named(to, '--to'),
+    run: named(run, '--run'),
     since: named(since, '--since'),
     all: named(allNamespaces, '-A'),
   }
@@ -115,11 +121,11 @@ function refuseContradictions(words: readonly string[], flags: ReplayFlags): voi
   if (against === undefined) refuse(given.since ?? given.all, 'without --against', 'add --against BUILD')
   else
     refuse(
-      given.object ?? given.to ?? given.inspect,
+      given.object ?? given.to ?? given.run ?? given.inspect,
       'together with --against',
       'use --since or --file, which select many jobs',
     )
-  if (file !== undefined) refuse(given.object ?? given.since, 'together with --file', 'use one of them')
+  if (file !== undefined) refuse(given.object ?? given.since ?? given.run, 'together with --file', 'use one of them')
   else if (against === undefined)
     refuse(given.object === undefined ? 'no object' : undefined, 'and no --file', 'add an object, such as inst/shop')
 }

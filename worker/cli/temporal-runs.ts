@@ -56,10 +56,15 @@ async function stateOf(connection: Connection, namespace: string, workflowId: st
  * The histories of the latest run with this workflow ID and of the runs before it (continue-as-new), the earliest
  * first. Earlier runs are absent if Temporal's retention has deleted them, or if the chain is longer than MOST_RUNS.
  *
- * @returns no runs if Temporal no longer has the latest run.
+ * @param runID the run to read instead of the latest one.
+ * @returns no runs if Temporal no longer has the run.
  */
-export async function fetchRun(target: TemporalTarget, workflowId: string): Promise<readonly History[]> {
-  return await connected(target, async (connection) => await fetchChain(connection, target, workflowId))
+export async function fetchRun(
+  target: TemporalTarget,
+  workflowId: string,
+  runID?: string,
+): Promise<readonly History[]> {
+  return await connected(target, async (connection) => await fetchChain(connection, target, workflowId, runID))
 }
 
 /** Reads the chains of several workflow IDs like `fetchRun`, one after the other, with one connection. */
@@ -82,9 +87,10 @@ async function fetchChain(
   connection: Connection,
   target: TemporalTarget,
   workflowId: string,
+  latest?: string,
 ): Promise<readonly History[]> {
   const found: History[] = []
-  let runId: string | undefined
+  let runId = latest
   do {
     const execution = runId === undefined ? { workflowId } : { workflowId, runId }
     const events = await allEvents(connection, target, execution).catch((error: unknown) => {

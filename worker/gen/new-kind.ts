@@ -57,7 +57,7 @@ export async function genNew({
   print,
   complain,
 }: GenNewOptions): Promise<0 | 2> {
-  const names = namesOf(kind, group, layout === 'checkout' ? wing : undefined)
+  const names = { ...namesOf(kind, group, layout === 'checkout' ? wing : undefined), root }
   const problem = nameProblem(kind, group, wing) ?? workflowProblem(names) ?? folderProblem(root, names)
   if (problem !== undefined) {
     complain(`gen new: ${problem}`)
@@ -108,7 +108,7 @@ function folderProblem(root: string, { folder, testFolder }: KindNames): string 
 }
 
 /** @param wing undefined in a project. */
-function namesOf(kind: string, group: string, wing: string | undefined): KindNames {
+function namesOf(kind: string, group: string, wing: string | undefined): Omit<KindNames, 'root'> {
   const folder = kind
     .replace(/([a-z0-9])([A-Z])/g, '$1-$2')
     .replace(/([A-Z])([A-Z][a-z])/g, '$1-$2')

@@ -85,10 +85,10 @@ function hasStarted({ run, last }: ContainerFacts): boolean {
 }
 
 const UNREADY_REASONS = {
-  Pending: 'ContainersNotReady',
-  Running: 'ContainersNotReady',
-  Succeeded: 'PodCompleted',
-  Failed: 'PodFailed',
+  Pending: { reason: 'ContainersNotReady' },
+  Running: { reason: 'ContainersNotReady' },
+  Succeeded: { reason: 'PodCompleted' },
+  Failed: { reason: 'PodFailed' },
 } as const
 
 function conditionsOf(
@@ -124,7 +124,7 @@ function usualConditions(
     {
       type: 'Initialized',
       ...(isInitialized ? { status: 'True' } : { status: 'False', reason: 'ContainersNotInitialized' }),
-      ...(phase === 'Succeeded' && { reason: UNREADY_REASONS.Succeeded }),
+      ...(phase === 'Succeeded' && UNREADY_REASONS.Succeeded),
     },
     { type: 'Ready', ...(gate === undefined ? ready : closed) },
     { type: 'ContainersReady', ...ready },
@@ -135,7 +135,7 @@ function readiness(phase: PodState['phase'], containers: readonly ContainerStatu
   const unready = containers.filter(({ ready }) => ready !== true).map(({ name }) => name)
   if (phase === 'Running' && unready.length === 0) return { status: 'True' }
   const message = phase === 'Running' ? { message: `containers with unready status: [${unready.join(' ')}]` } : {}
-  return { status: 'False', reason: UNREADY_REASONS[phase], ...message }
+  return { status: 'False', ...UNREADY_REASONS[phase], ...message }
 }
 
 /** The first readiness gate whose condition is not True. */

@@ -1,7 +1,7 @@
 // Finds an emergency stop: an annotation on the namespace of an object, or on the configured chaos namespace for the
 // whole cluster.
 
-import type { StateQuery } from '../kit/index.ts'
+import { fieldsOf, type StateQuery, type StatusExplanation, textOf } from '../kit/index.ts'
 import { CONFIGURED_NAMESPACE } from './config.ts'
 import { EMERGENCY_STOP_ANNOTATION } from './contract.ts'
 
@@ -53,4 +53,25 @@ export function stopText({ name, stop = '' }: NamespaceView, therefore: string):
   const why = stop === '' || stop === 'true' ? '' : `: ${stop}`
   const text = `namespace ${name} has the annotation ${EMERGENCY_STOP_ANNOTATION}, so ${therefore}${why}`
   return text.slice(0, MAX_MESSAGE_LENGTH)
+}
+
+/**
+ * For users: adds to the explanation of a cron or rollout that an emergency stop holds it.
+ *
+ * @param namespaces the live Namespaces of `stopQueries`.
+ */
+export function explainStop(
+  { metadata }: { readonly metadata?: unknown },
+  namespaces: readonly object[],
+  explanation: StatusExplanation,
+): StatusExplanation {
+  const views = namespaces.map((one) => namespaceView(one as Namespace))
+  const stopping = views.find(({ stop }) => stop !== undefined)
+  if (stopping === undefined) return explanation
+  const { name, stop = '' } = stopping
+  const command = `chaos resume ${textOf(fieldsOf(metadata)['namespace']) === name ? `-n ${name}` : '--all'}`
+  const why = stop === '' || stop === 'true' ? '' : ` (${stop})`
+  const held = `the emergency stop of namespace "${name}"${why} holds it, so no Disruption is created until pawl ${command}`
+  const summary = [held, explanation.summary].filter((text) => text !== undefined).join('; ')
+  return { ...explanation, summary: summary.slice(0, MAX_MESSAGE_LENGTH), command }
 }

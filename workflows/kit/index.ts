@@ -141,6 +141,7 @@ export type { ErrorReport, TargetView, TransitionMark } from './run/subject.ts'
 export { levelMode, requestedRunOf } from './run/controller.ts'
 export type {
   Controller,
+  InputSource,
   JobInputs,
   JobModeController,
   LevelModeController,

@@ -15,6 +15,8 @@ export interface EventRecord {
   readonly source: 'watch' | 'relist' | 'write'
   /** Workflow ID of the run that wrote this version; null: another writer. */
   readonly writer: string | null
+  /** Field manager of a version without `writer`; null: unknown. The client chooses the name. */
+  readonly manager: string | null
   readonly projection: Projection
   readonly outcome: 'wake' | 'ignored' | 'stale'
   readonly reason: string | null
@@ -69,8 +71,8 @@ export async function eventsOf(
   const rows = await db
     .selectFrom('watch_event')
     .select([
-      ...(['seq', 'at', 'uid', 'resource_version as version', 'type', 'source', 'writer', 'projection'] as const),
-      ...(['outcome', 'reason'] as const),
+      ...(['seq', 'at', 'uid', 'resource_version as version', 'type', 'source', 'writer'] as const),
+      ...(['manager', 'projection', 'outcome', 'reason'] as const),
     ])
     .where('uid', '=', uid)
     .where('cluster', '=', cluster)

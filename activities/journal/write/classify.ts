@@ -87,6 +87,16 @@ export function sameProjection(one: Pick<ObjectState, 'projection'>, other: Pick
   return canonicalJson(one.projection) === canonicalJson(other.projection)
 }
 
+/** True if the journaled fields outside of the status are those of the previous version. */
+export function isStatusChange(
+  before: Pick<ObjectState, 'projection' | 'hash'> | undefined,
+  { projection, hash }: Pick<ObjectState, 'projection' | 'hash'>,
+): boolean {
+  if (before?.hash !== hash || before === undefined) return false
+  const [one, other] = [before.projection, projection].map((fields) => canonicalJson({ ...fields, status: null }))
+  return one === other
+}
+
 function stale(reason: string, overtaken: boolean): Classification {
   return { outcome: 'stale', reason, overtaken }
 }

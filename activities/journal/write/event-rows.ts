@@ -22,6 +22,8 @@ export interface EventRow {
   readonly source: EventSource
   /** Workflow ID of the run that wrote this version. */
   readonly writer: string | null
+  /** Field manager of a version without `writer`. */
+  readonly manager: string | null
 }
 
 export type EventSource = 'watch' | 'relist' | 'write'
@@ -121,11 +123,11 @@ export async function insertEvents(
 ): Promise<void> {
   if (events.length === 0) return
   await sql`
-    insert into watch_event (seq, at, cluster, api_group, kind, uid, namespace, name, resource_version, type, source, writer, projection,
-                             outcome, reason)
-    select e.seq, ${now}, ${cluster}, e.api_group, e.kind, e.uid, e.namespace, e.name, e.resource_version, e.type, e.source, e.writer,
+    insert into watch_event (seq, at, cluster, api_group, kind, uid, namespace, name, resource_version, type, source, writer, manager,
+                             projection, outcome, reason)
+    select e.seq, ${now}, ${cluster}, e.api_group, e.kind, e.uid, e.namespace, e.name, e.resource_version, e.type, e.source, e.writer, e.manager,
            e.projection, e.outcome, e.reason
     from json_to_recordset(${writeJson(events)}::json) as e(
       seq bigint, api_group text, kind text, uid text, namespace text, name text, resource_version bigint, type text, projection jsonb,
-      outcome text, reason text, source text, writer text)`.execute(trx)
+      outcome text, reason text, source text, writer text, manager text)`.execute(trx)
 }

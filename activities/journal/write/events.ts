@@ -15,7 +15,8 @@ import {
 } from '../../../workflows/kit/index.ts'
 import { type FinishedAction, finishActions, type NewAction } from './actions.ts'
 import { type Checkpoint, writeCheckpoint } from './checkpoints.ts'
-import { classify, type ObjectState, type Classification } from './classify.ts'
+import { managerOf } from '../../kube/managed-fields.ts'
+import { classify, type ObjectState, type Classification, isStatusChange } from './classify.ts'
 import type { Database } from '../database.ts'
 import {
   type EventRow,
@@ -143,8 +144,8 @@ export interface SourcedEvent {
   readonly origin: Origin
 }
 
-function sourcedEvent(event: BatchEvent, origin: Origin, { contentKey }: JournalDeps): SourcedEvent {
-  return { event: reduceEvent(event, origin.source, contentKey), origin }
+function sourcedEvent(event: BatchEvent, origin: Origin, deps: JournalDeps): SourcedEvent {
+  return { event: reduceEvent(event, origin.source, deps), origin }
 }
 
 interface SourcedBatch {
@@ -359,14 +360,15 @@ function isOvertaken(verdict: Classification): boolean {
 }
 
 function rowOf(
-  { event, origin, seq }: ClassifiedEvent,
+  { event, origin, seq, before }: ClassifiedEvent,
   outcome: EventRow['outcome'],
   reason: string,
   projection: Projection = {},
 ): EventRow {
   const { group, kind, uid, namespace, name, type, resourceVersion } = event
   const { source, possibleWriter = null, writer = possibleWriter } = origin
-  const said = { type, projection, outcome, reason, source, writer }
+  const manager = writer === null ? (managerOf(event.managers, isStatusChange(before, event)) ?? null) : null
+  const said = { type, projection, outcome, reason, source, writer, manager }
   const at = { api_group: group, kind, uid, namespace, name }
   return { seq, ...at, resource_version: resourceVersion, ...said }
 }

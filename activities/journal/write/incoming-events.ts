@@ -11,6 +11,7 @@ import {
   valueAt,
 } from '../../../workflows/kit/index.ts'
 import type { KubeObject } from '../../kube/client.ts'
+import { type LastManagers, lastManagers } from '../../kube/managed-fields.ts'
 import { cleanJson } from '../clean-text.ts'
 import { contentHash } from '../content-key.ts'
 import { withFlow } from '../flow.ts'
@@ -49,6 +50,7 @@ export interface IncomingEvent extends GroupKind {
   /** Empty for a missed deletion: the stored projection stays. */
   readonly projection: Projection
   readonly hash: string | undefined
+  readonly managers: LastManagers
 }
 
 /**
@@ -56,7 +58,11 @@ export interface IncomingEvent extends GroupKind {
  *
  * @throws a plain Error when the object has no uid or no numeric resourceVersion, which no API server sends.
  */
-export function reduceEvent(event: BatchEvent, source: string, contentKey: Buffer | undefined): IncomingEvent {
+export function reduceEvent(
+  event: BatchEvent,
+  source: string,
+  { contentKey, now }: { readonly contentKey: Buffer | undefined; readonly now: () => Date },
+): IncomingEvent {
   const { watched } = event
   if ('missing' in event) {
     const { listVersion, missing } = event
@@ -66,6 +72,7 @@ export function reduceEvent(event: BatchEvent, source: string, contentKey: Buffe
       ownerUid: undefined,
       projection: {},
       hash: undefined,
+      managers: {},
     } as const
     return { ...groupKindOf(watched), ...missing, type: 'DELETED', resourceVersion: listVersion, ...absent }
   }
@@ -82,6 +89,8 @@ export function reduceEvent(event: BatchEvent, source: string, contentKey: Buffe
     ownerUid: metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid,
     projection: projectionOf(event),
     hash: contentHash(event.object, watched.hashed, contentKey),
+    // The row of an own write names the run.
+    managers: source === 'write' ? {} : lastManagers(metadata, now()),
   }
 }
 

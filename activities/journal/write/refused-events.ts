@@ -47,14 +47,18 @@ async function recordRefused(
   event: BatchEvent,
   deps: JournalDeps,
 ): Promise<void> {
-  const { group, kind, uid, namespace, name, type, resourceVersion } = reduceEvent(event, batch.source, deps.contentKey)
+  const { group, kind, uid, namespace, name, type, resourceVersion } = reduceEvent(event, batch.source, deps)
   const at = { api_group: group, kind, uid, namespace, name: name.slice(0, LONGEST_NAME) }
   const row = { ...at, resource_version: resourceVersion, type }
   await db.transaction().execute(async (trx) => {
     const { rows } = await sql<{ seq: number }>`select nextval('watch_event_seq') as seq`.execute(trx)
     const reason = 'could not be journaled'
     const rest = { seq: rows[0]?.seq ?? 0, projection: {}, outcome: 'ignored', reason } as const
-    const origin = { source: batch.source, writer: batch.writer ?? batch.possibleWriters?.get(event) ?? null }
+    const origin = {
+      source: batch.source,
+      writer: batch.writer ?? batch.possibleWriters?.get(event) ?? null,
+      manager: null,
+    }
     await insertEvents(trx, batch.cluster, [{ ...row, ...rest, ...origin }], deps.now())
   })
 }

@@ -30,14 +30,12 @@ export async function importersOf(
   )
   if (importable.size === 0) return []
   const installations = await readAll(kube, resourcePath(installationKind, namespace), { limit: PAGE })
-  const { kind, shortNames } = installationKind
+  const { kind } = installationKind
   return installations
     .filter(({ metadata }) => metadata.labels?.[ENCOMPASSED_BY_LABEL] === undefined)
     .flatMap((one) => {
       const imports = importsOf(one).filter((name) => importable.has(name))
-      return imports.length === 0
-        ? []
-        : [{ kind, shortName: shortNames[0] ?? kind, namespace, name: one.metadata.name, imports }]
+      return imports.length === 0 ? [] : [{ kind, namespace, name: one.metadata.name, imports }]
     })
 }
 

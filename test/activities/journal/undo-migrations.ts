@@ -24,6 +24,7 @@ const UNDONE: Readonly<Record<string, readonly string[]>> = {
     `alter table subscription drop column traits`,
   ],
   '0015_list_on_a_timeline': [`alter table watch_checkpoint drop column timeline`],
+  '0016_record_field_managers': [`alter table watch_event drop column manager`],
 }
 
 /** The names of all migrations in order; a name is the file name without `.ts`. */

@@ -88,6 +88,19 @@ describe('a dry-run client', () => {
     ])
   })
 
+  it('requests no token, and knows the ServiceAccounts of the preview', async () => {
+    const { sent, room } = server()
+    const accounts = '/api/v1/namespaces/n/serviceaccounts'
+    await room.client.request('POST', accounts, { body: { kind: 'ServiceAccount', metadata: { name: 'a' } } })
+    const token = async (name: string) => await room.client.request('POST', `${accounts}/${name}/token`, { body: {} })
+    await expect(token('a')).rejects.toMatchObject({
+      status: 0,
+      message: 'ServiceAccount "n/a": a dry run gets no token',
+    })
+    await expect(token('b')).rejects.toMatchObject({ status: 404 })
+    expect(sent.map(({ path }) => path)).toEqual([accounts])
+  })
+
   it('keeps a deleted object with a finalizer, with a deletionTimestamp', async () => {
     const { room } = server()
     await room.client.request('POST', ITEMS, { body: item('b', { metadata: { name: 'b', finalizers: ['x'] } }) })

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { hasElements, isWhole, isWrittenByOthers, ownedFields } from '../../../activities/kube/managed-fields.ts'
+import {
+  hasElements,
+  isWhole,
+  isWrittenByOthers,
+  ownedFields,
+  lastManagers,
+  managerOf,
+} from '../../../activities/kube/managed-fields.ts'
 
 const entry = (manager: string, fieldsV1: object) => ({ manager, operation: 'Update', fieldsV1 }) as never
 const all = () => true
@@ -64,5 +71,33 @@ describe('a field of a status', () => {
     ['of an object of which nothing is known', { metadata: {} }, false],
   ])('%s', (_, object, isOthers) => {
     expect(isWrittenByOthers(object, 'importsHash')).toBe(isOthers)
+  })
+})
+
+describe('the manager of the last write', () => {
+  const now = new Date('2026-02-03T04:05:08Z')
+  const wrote = (manager: string, second: number, subresource = '') => ({
+    manager,
+    time: `2026-02-03T04:05:0${second}Z`,
+    subresource,
+  })
+  const [edit, apply] = [wrote('kubectl-edit', 7), wrote('kubectl-client-side-apply', 5)]
+  const bug = wrote('pawl-website', 7, 'status')
+
+  it.each([
+    ['of the newest write', [apply, edit, null, { time: 7 }], false, 'kubectl-edit'],
+    ['of the status', [edit, bug], true, 'pawl-website'],
+    ['of other parts than the status', [edit, bug], false, 'kubectl-edit'],
+    ['of another client in the same second as Pawl', [wrote('pawl-installation', 7), edit], false, 'kubectl-edit'],
+    ['unknown after two clients in the same second', [wrote('argocd', 7), edit], false, undefined],
+    ['unknown without a recent write', [{ ...edit, time: '2026-02-03T04:04:57Z' }], false, undefined],
+    ['unknown without a list', 'x', false, undefined],
+  ])('is that %s', (_, managedFields, isStatusChange, manager) => {
+    expect(managerOf(lastManagers({ managedFields: managedFields as never }, now), isStatusChange)).toBe(manager)
+  })
+
+  it('is unknown if the deletion may be the last write', () => {
+    const deleted = { managedFields: [edit], deletionTimestamp: '2026-02-03T04:05:07Z' }
+    expect(lastManagers(deleted, now)).toEqual({})
   })
 })

@@ -234,6 +234,7 @@ function event(writer: string | null = null): EventRecord {
     type: 'MODIFIED',
     source: 'watch',
     writer,
+    manager: null,
     projection: {},
     outcome: 'wake',
     reason: `Secret ${CANARY} changed`,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { foreignWriteAt } from '../../../worker/cli/live-objects.ts'
+import { clientText, foreignWriteAt, writeOfEvent } from '../../../worker/cli/live-objects.ts'
 
 const at = new Date('2026-02-03T04:05:06.700Z')
 const entry = (manager: string, time: string, fieldsV1: Record<string, Record<string, unknown>> = {}) => ({
@@ -46,5 +46,20 @@ describe('the foreign writer of an object', () => {
 
   it('is unknown without managed fields', () => {
     expect(foreignWriteAt({}, at)).toBeUndefined()
+  })
+})
+
+describe('the writer of an event', () => {
+  const live = { manager: 'kubectl-edit', fields: ['spec.blueprint'] }
+  it.each([
+    ['the manager in the journal', 'pawl-website', live, 'Pawl (website)', []],
+    ['a command of Pawl', 'pawl-cli', undefined, 'a user with pawl', []],
+    ['the manager in both, with its fields', 'kubectl-edit', live, 'field manager kubectl-edit', ['spec.blueprint']],
+    ['the manager of the live object', null, live, 'field manager kubectl-edit', ['spec.blueprint']],
+    ['unknown', null, undefined, 'a client other than Pawl', undefined],
+  ])('is %s', (...[, manager, found, text, fields]) => {
+    const write = writeOfEvent({ manager }, found)
+    expect(clientText(write)).toBe(text)
+    expect(write?.fields).toEqual(fields)
   })
 })

@@ -2,13 +2,12 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import type { ConfigMap } from 'pawl/kit/v1'
 import { format } from 'prettier'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import { gen } from '../../../worker/gen.ts'
 import type { LevelController } from '../../../workflows/kit/index.ts'
-import { runPass, stored } from '../../../workflows/kit/testing/index.ts'
+import { runPass } from '../../../workflows/kit/testing/index.ts'
 import { genNew } from '../../../worker/gen/new-kind.ts'
 import { compilerErrors } from '../../support/compiler/compiler-errors.ts'
 
@@ -40,7 +39,7 @@ async function create(kind: string, group = 'example.com') {
 }
 
 describe('the skeleton of a new kind', () => {
-  it('contains a kind, a document and its module, actions, a plan and a test', async () => {
+  it('contains a kind, a document and its module, an action, a plan and a test', async () => {
     expect([...written.keys()]).toEqual([
       'test/workflows/example/time-table/plan.test.ts',
       'workflows/example/time-table/README.md',
@@ -52,10 +51,9 @@ describe('the skeleton of a new kind', () => {
       'workflows/example/time-table/fields.ts',
       'workflows/example/time-table/kind.ts',
       'workflows/example/time-table/plan.ts',
-      'workflows/example/time-table/remove-config-map.ts',
       'workflows/example/time-table/workflow.ts',
     ])
-    expect((await readdir(join(root, 'workflows/example/time-table'))).length).toBe(11)
+    expect((await readdir(join(root, 'workflows/example/time-table'))).length).toBe(10)
   })
 
   it('has the formatting of the project', async () => {
@@ -115,12 +113,14 @@ describe('the skeleton of a new kind', () => {
     const { written, status } = await runPass(timeTableController, { target: { spec: { message: 'hello' } } })
     expect(written).toEqual(['apply ConfigMap one'])
     expect(status).toEqual({
-      message: 'hello',
       conditions: [expect.objectContaining({ type: 'Ready', status: 'True', reason: 'Reconciled' })],
     })
+    // The journal stores the conditions, which `pawl history`, `get` and `why` show. An owned object needs no finalizer.
+    expect(timeTableController.target.projection).toEqual([['status', 'conditions']])
+    expect(timeTableController.finalizer).toBeUndefined()
   })
 
-  it('has a controller that reports faults as the condition Ready, also during the deletion', async () => {
+  it('has a controller that reports faults as the condition Ready', async () => {
     const { timeTableController } = (await import(join(root, 'workflows/example/time-table/controller.ts'))) as {
       timeTableController: LevelController<{ configMap: unknown }, { metadata: object; spec: object }>
     }
@@ -129,13 +129,6 @@ describe('the skeleton of a new kind', () => {
     const target = { spec: { message: 'hello' } }
     const { status } = await runPass(timeTableController, { target, fails: { apply: fault } })
     expect(status).toEqual({ conditions: reported })
-
-    const finalizers = [timeTableController.finalizer ?? '']
-    const metadata = { deletionTimestamp: '2026-01-02T00:00:00Z', finalizers }
-    const configMap = stored<ConfigMap>({ apiVersion: 'v1', kind: 'ConfigMap', data: { message: 'hello' } })
-    const deleted = { target: { ...target, metadata }, state: { configMap } }
-    const deletion = await runPass(timeTableController, { ...deleted, fails: { remove: fault } })
-    expect(deletion.status).toEqual({ conditions: reported })
   })
 
   it('does not overwrite an existing tsconfig.json', async () => {
@@ -170,12 +163,14 @@ describe('the skeleton of a new kind in another project', () => {
       'kind.ts',
       'plan.test.ts',
       'plan.ts',
-      'remove-config-map.ts',
       'sample.yaml',
     ])
     expect(JSON.parse(await readFile(join(project, 'tsconfig.json'), 'utf8'))).toMatchObject({
       compilerOptions: { erasableSyntaxOnly: true },
     })
+    expect(await readFile(join(project, 'time-table/README.md'), 'utf8')).toContain(
+      `\nnpx vitest run --root ${project} time-table && npx tsc -p ${project}\n`,
+    )
     expect(lines.at(-1)).toContain(`then run \`pawl gen ${join(project, 'time-table/controller.cm')}\``)
 
     // test/package/installed.test.ts compiles it.

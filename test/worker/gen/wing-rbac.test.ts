@@ -170,7 +170,7 @@ describe('pawl gen after an edit of a document', () => {
     const rights = async (process: string) =>
       rightsOf(parse(await readFile(join(root, `deploy/rbac/fair/${process}.yaml`), 'utf8')) as Role)
     expect(await rights('bridge')).toContain('pods: list watch')
-    expect(await rights('worker')).toEqual(expect.arrayContaining(['pods: list', 'stalls.example.com: get patch']))
+    expect(await rights('worker')).toEqual(expect.arrayContaining(['pods: list', 'stalls.example.com: get']))
     await rm(root, { recursive: true })
   })
 })

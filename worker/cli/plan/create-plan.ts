@@ -7,7 +7,7 @@ import { singleLine } from '../query/format.ts'
 import { expectedName, similarName } from '../suggestion.ts'
 import { type Change, changesOf, maskSecrets, type DisplayRules } from './object-changes.ts'
 import type { Importer } from '../../../activities/run/preview.ts'
-import type { Preview } from './preview.ts'
+import type { Preview, Root } from './preview.ts'
 
 export type State = 'new' | 'changed' | 'unchanged' | 'deleted'
 
@@ -25,11 +25,9 @@ export interface PlannedWrite {
    * only bookkeeping; absent for objects on Targets.
    */
   readonly origin?: 'manifest' | 'child' | 'internal'
-  readonly importedBy?: readonly PlannedImporter[]
+  /** The existing roots that import the changed object and are not in the files. */
+  readonly importedBy?: readonly Root[]
 }
-
-/** An existing object that imports a changed object of the files, and is not in the files. */
-type PlannedImporter = Omit<Importer, 'imports'>
 
 export interface PlannedJob {
   readonly kind: string
@@ -60,6 +58,8 @@ export interface Plan {
   }[]
   readonly writes: readonly PlannedWrite[]
   readonly jobs: readonly PlannedJob[]
+  /** Roots of the files that have changes, and whose job applying the files does not start. */
+  readonly toReconcile: readonly Root[]
   /** New Namespaces: the API server did not validate the objects in them. */
   readonly unvalidated: readonly string[]
   /** Problems of items that belong to no job of the plan. */
@@ -135,6 +135,7 @@ export function createPlan(preview: Preview, secrets: readonly string[], expecte
     ),
     writes: [...own, ...onTargets],
     jobs,
+    toReconcile: preview.idleRoots.filter((root) => hasChanges(root, { jobs, own, importers: preview.importers })),
     unvalidated: preview.unvalidated,
     unknownImporters: [...preview.unknownImporters].map(([namespace, reason]) => ({ namespace, reason: text(reason) })),
     problems: preview.works.flatMap(({ namespace, name, problem }) =>
@@ -165,8 +166,32 @@ function plannedChild(write: DryWrite, preview: Preview, { showing, shownElsewhe
   return { ...plannedWrite(write, { ...showing, internal }), origin }
 }
 
+interface PlannedChanges extends Pick<Preview, 'importers'> {
+  readonly jobs: readonly PlannedJob[]
+  /** On the cluster of the objects. */
+  readonly own: readonly PlannedWrite[]
+}
+
+/** True if the spec of the root, one of its imports or one of its items changes. */
+function hasChanges(root: Root, { jobs, own, importers }: PlannedChanges): boolean {
+  const isRoot = (one: Root) => one.kind === root.kind && one.namespace === root.namespace && one.name === root.name
+  const imports = importers.filter(isRoot).flatMap((one) => one.imports)
+  return (
+    jobs.some((job) => isRoot(job) && changesItems(job)) ||
+    own.some(({ kind, namespace, name, state, changes }) => {
+      if (isRoot({ kind, namespace, name }))
+        return state === 'new' || changes.some(({ field }) => /^spec\b/.test(field))
+      return state !== 'unchanged' && namespace === root.namespace && imports.includes(`${kind} ${name}`)
+    })
+  )
+}
+
+function changesItems({ items, jobs }: PlannedJob): boolean {
+  return items.some(({ state }) => state !== 'unchanged') || jobs.some(changesItems)
+}
+
 /** Without importers in the files: the plan shows their jobs. */
-function importersOf({ kind, namespace, name }: PlannedWrite, preview: Preview): readonly PlannedImporter[] {
+function importersOf({ kind, namespace, name }: PlannedWrite, preview: Preview): readonly Root[] {
   const isInFiles = (one: Importer) =>
     preview.applied.some(
       ({ object, namespace: within }) =>
@@ -174,9 +199,8 @@ function importersOf({ kind, namespace, name }: PlannedWrite, preview: Preview):
     )
   return preview.importers
     .filter((one) => one.namespace === namespace && one.imports.includes(`${kind} ${name}`) && !isInFiles(one))
-    .map(({ kind: importing, shortName, namespace: within, name: importer }) => ({
+    .map(({ kind: importing, namespace: within, name: importer }) => ({
       kind: importing,
-      shortName,
       namespace: within,
       name: importer,
     }))

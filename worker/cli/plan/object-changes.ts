@@ -24,7 +24,7 @@ export interface DisplayRules {
   readonly incidental: readonly string[]
   /** Path prefixes of fields whose values are hidden, by kind. */
   readonly concealed: Readonly<Record<string, readonly string[]>>
-  /** Path prefixes of Pawl's bookkeeping. */
+  /** Path prefixes of Pawl's bookkeeping; a finalizer is `metadata.finalizers.<finalizer>`. */
   readonly internal: readonly string[]
   /** Secret texts (D1). */
   readonly secrets: readonly string[]
@@ -36,6 +36,7 @@ const BOOKKEEPING = [
     (one) => `metadata.${one}`,
   ),
 ]
+const FINALIZERS = 'metadata.finalizers'
 /** Shorter texts occur everywhere, so they are not masked. */
 const SHORTEST_PART = 4
 const LONGEST_SHOWN = 200
@@ -62,7 +63,7 @@ export function changesOf(
     const isInternal = rules.internal.some((one) => isWithin(field, one))
     return [
       {
-        field,
+        field: isWithin(field, FINALIZERS) ? FINALIZERS : field,
         before: shownBefore,
         after: shownAfter,
         ...(lines !== undefined && { lines }),
@@ -90,11 +91,16 @@ function isWithin(field: string, path: string): boolean {
   return field === path || field.startsWith(`${path}.`) || field.startsWith(`${path}[`)
 }
 
-/** Every scalar by its path. Keys with dots are not escaped, because the paths are only displayed. */
+/**
+ * Every scalar by its path. Keys with dots are not escaped, because the paths are only displayed. Finalizers are a set:
+ * the path of a finalizer is `metadata.finalizers.<finalizer>`.
+ */
 function fieldsOf(object: KubeObject | undefined): ReadonlyMap<string, string> {
   const found = new Map<string, string>()
   const walk = (value: unknown, path: string): void => {
-    if (Array.isArray(value) && value.length > 0)
+    if (Array.isArray(value) && path === FINALIZERS)
+      for (const finalizer of value) found.set(`${path}.${String(finalizer)}`, writeJson(finalizer))
+    else if (Array.isArray(value) && value.length > 0)
       value.forEach((one, index) => {
         walk(one, `${path}[${index}]`)
       })

@@ -67,7 +67,7 @@ export function planText(plan: Plan, { paint, hasJournal, files, isWide = false 
   const next =
     exitCodeOf(plan) !== 3 || files.includes('-')
       ? []
-      : [`next: kubectl apply --server-side --force-conflicts -f ${files.join(',')}${reconcileHint(plan.writes)}`]
+      : [`next: kubectl apply --server-side --force-conflicts -f ${files.join(',')}${reconcileHint(plan)}`]
   const unknown = plan.unknownImporters.map(({ namespace, reason }) =>
     paint('dim', `Pawl cannot list the Installations in namespace ${namespace} that import these objects: ${reason}`),
   )
@@ -84,11 +84,13 @@ export function planText(plan: Plan, { paint, hasJournal, files, isWide = false 
     .join('\n\n')}\n`
 }
 
-/** The commands that start the jobs of importers: a changed import starts no job. */
-function reconcileHint(writes: readonly PlannedWrite[]): string {
-  const importers = writes.flatMap(({ importedBy = [] }) => importedBy)
-  const commands = [...new Set(importers.map(({ namespace }) => namespace))].map((namespace) => {
-    const names = importers.filter((one) => one.namespace === namespace).map((one) => `${one.shortName}/${one.name}`)
+/** The commands that start the jobs that applying the files does not start: a changed import starts no job. */
+function reconcileHint({ writes, toReconcile }: Plan): string {
+  const roots = [...toReconcile, ...writes.flatMap(({ importedBy = [] }) => importedBy)]
+  const commands = [...new Set(roots.map(({ namespace }) => namespace))].map((namespace) => {
+    const names = roots
+      .filter((one) => one.namespace === namespace)
+      .map((one) => `${one.kind.toLowerCase()}/${one.name}`)
     return `, then ${suggestedCommand(`reconcile ${[...new Set(names)].join(' ')} -n ${namespace}`)}`
   })
   return commands.join('')

@@ -22,6 +22,7 @@ import {
   groupKindOf,
   isSameGroupKind,
   type JobModeController,
+  ownerOfKind,
   type Runtime,
   type Subject,
 } from '../../../workflows/kit/index.ts'
@@ -46,6 +47,8 @@ export interface Preview {
   /** On the cluster of the objects. */
   readonly writes: readonly DryWrite[]
   readonly jobs: readonly DryRunJob[]
+  /** The roots of the documents that a user can reconcile, and whose applied state starts no job. */
+  readonly idleRoots: readonly Root[]
   /** The deployers' previews, by namespace and name of the item's object. */
   readonly works: readonly (ItemPreview & { readonly namespace: string })[]
   /** Existing objects that import applied objects. */
@@ -61,6 +64,8 @@ export interface Preview {
   readonly internal: readonly string[]
   readonly internalOfChildren: Readonly<Record<string, readonly string[]>>
 }
+
+export type Root = Omit<Importer, 'imports'>
 
 const JOB_ID = 'plan'
 /** Fields that the API server sets; they are never applied. */
@@ -112,6 +117,7 @@ export async function previewDocuments(
       applied,
       writes: dryRunClient.writes(),
       jobs,
+      idleRoots: idleRootsIn(applied),
       works: itemPreviews,
       ...imported,
       secrets,
@@ -238,6 +244,21 @@ function controllerOf({ apiVersion = '', kind = '' }: KubeObject): JobModeContro
   const asked = groupKindOf({ apiVersion, kind })
   const found = [...builtInRegistry.controllers.values()].find((one) => isSameGroupKind(groupKindOf(one.target), asked))
   return found?.mode === 'job' ? found : undefined
+}
+
+/** The roots whose applied state starts no job, and which `pawl reconcile` can start. */
+function idleRootsIn(applied: readonly AppliedDocument[]): readonly Root[] {
+  return applied.flatMap(({ object, namespace, refused }) => {
+    const controller = refused === undefined ? controllerOf(object) : undefined
+    if (controller === undefined || !isIdleRoot(controller, object)) return []
+    return [{ kind: controller.target.kind, namespace, name: object.metadata.name }]
+  })
+}
+
+function isIdleRoot({ steering, requestedRun }: JobModeController, object: KubeObject): boolean {
+  if (steering?.reconcile === undefined) return false
+  const isRoot = steering.parent === undefined || ownerOfKind(object, steering.parent) === undefined
+  return isRoot && 'none' in requestedRun(object, false)
 }
 
 /** Undefined if the controller has no preview. */

@@ -6,20 +6,23 @@ import type { JobRecord, ObjectRecord } from '../../../activities/journal/read/o
 import { groupKindOf, isSameGroupKind, writeJson } from '../../../workflows/kit/index.ts'
 import { readConfig } from '../../server/config.ts'
 import { builtInRegistry } from '../../server/registry.ts'
-import { type ForeignWrite, foreignWriteAt, readLive } from '../live-objects.ts'
+import { type ForeignWrite, foreignWriteAt, readLive, writeOfEvent } from '../live-objects.ts'
 import type { UserFlags } from '../user.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { actionName, versionsIn } from './causes.ts'
 import { nodesOf } from './draw-job-tree.ts'
-import { findJob, type FoundJob } from './find-object.ts'
+import { isInLevelMode } from './explain-status.ts'
+import { findJob, findObjects, type FoundJob } from './find-object.ts'
+import { readForeignWrites } from './foreign-writes.ts'
 import { findChangedInputs, type FoundInput, withValues } from './job-inputs.ts'
 import { type VersionChange, versionChanges } from './versions.ts'
-import { diffData, diffOf, type JobSide, diffText } from './job-diff.ts'
+import { DELETED, diffData, diffOf, type JobSide, diffText } from './job-diff.ts'
 import { readJobTree } from './job-tree.ts'
-import { nextReplay } from './next-step.ts'
+import { lastEdit, levelDiffData, levelDiffText } from './level-diff.ts'
+import { nextQuery, nextReplay } from './next-step.ts'
 import { objectCommand } from './object-command.ts'
 import type { JournalFlags, JournalSession } from './open-journal.ts'
-import { nameOf } from './format.ts'
+import { formatTime, nameOf } from './format.ts'
 
 export function diffCommand(): Command {
   return objectCommand<UserFlags, DiffFormat>({
@@ -35,6 +38,36 @@ export function diffCommand(): Command {
   })
 }
 
+/** Undefined for an object in job mode. @throws UsageError if jobs are given for an object in level mode. */
+async function diffOfLevel(
+  journal: JournalSession,
+  { words, jobs }: { readonly words: readonly string[]; readonly jobs: readonly string[] },
+  flags: JournalFlags & UserFlags & { readonly output: DiffFormat },
+): Promise<string | undefined> {
+  const [object] = await findObjects(journal, words)
+  const [job] = await journal.jobsOf(object.uid)
+  if (!isInLevelMode({ object, job })) return undefined
+  if (jobs.length > 0)
+    throw new UsageError(`${nameOf(object)}: level mode has no jobs to compare; leave out the job "${jobs[0] ?? ''}"`)
+  const edit = lastEdit(versionChanges(versionsIn(await journal.eventsOf(object.uid))))
+  const clients = await readForeignWrites(edit === undefined ? [] : [{ object, event: edit.event }], flags)
+  const all = job === undefined ? [] : await journal.writesOf(job.workflowID)
+  const found = {
+    edit,
+    by: edit && clients.get(edit.event.seq),
+    writes: edit === undefined ? all : all.filter(({ at }) => at >= edit.event.at),
+  }
+  if (flags.output === 'json') return `${writeJson(levelDiffData(found), 2)}\n`
+  return levelDiffText(found, {
+    paint: journal.paint,
+    isWide: flags.output === 'wide',
+    now: new Date(),
+    name: nameOf(object),
+    replay: nextReplay(object, words, flags),
+    next: nextQuery('history', words, flags),
+  })
+}
+
 type DiffFormat = 'text' | 'wide' | 'json'
 
 async function diff(
@@ -43,6 +76,8 @@ async function diff(
   flags: JournalFlags & UserFlags & { readonly output: DiffFormat },
 ): Promise<string> {
   const [object, jobs] = objectAndJobs(words)
+  const level = await diffOfLevel(journal, { words: object, jobs }, flags)
+  if (level !== undefined) return level
   const [before, after] = await pairOf(journal, object, jobs)
   const [left, right] = [await sideOf(journal, before), await sideOf(journal, after)]
   const isSame = before.object.uid === after.object.uid
@@ -60,8 +95,24 @@ async function diff(
   })
   const { output } = flags
   if (output === 'json') return `${writeJson(diffData(found), 2)}\n`
-  const next = nextReplay(after.object, [...object, after.job.jobID], flags)
+  const next = await nextDiff(journal, { object, before, after }, flags)
   return diffText(found, { paint: journal.paint, isWide: output === 'wide', now: new Date(), next })
+}
+
+/** After the diff with the job that deleted the object: the diff of the two jobs before the deletion, if there are two. */
+async function nextDiff(
+  journal: JournalSession,
+  {
+    object: words,
+    before,
+    after,
+  }: Readonly<Record<'before' | 'after', ObjectWithJob>> & { readonly object: readonly string[] },
+  flags: JournalFlags,
+): Promise<string> {
+  const replay = nextReplay(after.object, [...words, after.job.jobID], flags)
+  if (after.job.outcome !== DELETED) return replay
+  const earlier = (await journal.jobsOf(before.object.uid)).find(({ startedAt }) => startedAt < before.job.startedAt)
+  return earlier === undefined ? replay : nextQuery('diff', [...words, earlier.jobID, before.job.jobID], flags)
 }
 
 /** The changed inputs, and the object if other clients edited it, by uid. Read with the user's permissions. */
@@ -87,7 +138,8 @@ function targetOf(object: ObjectRecord) {
 type LiveObjects = Awaited<ReturnType<typeof readLive>>['objects']
 
 function foreignWriteIn(live: ReturnType<LiveObjects['get']>, { event }: VersionChange): ForeignWrite | undefined {
-  return live === undefined || event.source !== 'watch' ? undefined : foreignWriteAt(live.metadata, event.at)
+  const isTimed = live !== undefined && event.source === 'watch'
+  return writeOfEvent(event, isTimed ? foreignWriteAt(live.metadata, event.at) : undefined)
 }
 
 /** @throws UsageError for more than two jobs. */
@@ -108,22 +160,39 @@ async function pairOf(
   [one, other]: readonly string[],
 ): Promise<readonly [ObjectWithJob, ObjectWithJob]> {
   const first = withJob(await findJob(journal, words, one))
-  const second = one === undefined ? await beforeOf(journal, first) : withJob(await findJob(journal, words, other))
+  const second =
+    one === undefined ? await beforeOf(journal, words, first) : withJob(await findJob(journal, words, other))
   if (first.job.workflowID === second.job.workflowID)
     throw new UsageError(`${nameOf(first.object)}: job "${first.job.jobID}" is given twice; give two different jobs`)
   return first.job.startedAt <= second.job.startedAt ? [first, second] : [second, first]
 }
 
 function withJob({ object, job }: FoundJob): ObjectWithJob {
-  if (job === undefined) throw new Error(`${nameOf(object)}: the journal has no job; diff needs two`)
+  if (job === undefined)
+    throw new Error(`${nameOf(object)}: ${deletionText(object)}the journal has no job of it; diff compares two jobs`)
   return { object, job }
 }
 
-async function beforeOf(journal: JournalSession, { object, job }: ObjectWithJob): Promise<ObjectWithJob> {
-  const before = (await journal.jobsOf(object.uid)).find(({ workflowID }) => workflowID !== job.workflowID)
-  if (before === undefined)
-    throw new Error(`${nameOf(object)}: the journal has only job "${job.jobID}"; diff needs two`)
-  return { object, job: before }
+/** The job before this one: of the same object, else of a deleted object with the same name. */
+async function beforeOf(
+  journal: JournalSession,
+  words: readonly string[],
+  { object, job }: ObjectWithJob,
+): Promise<ObjectWithJob> {
+  for (const one of await findObjects(journal, words)) {
+    const isSame = one.uid === object.uid
+    const before = (await journal.jobsOf(one.uid)).find(({ workflowID, startedAt, outcome }) =>
+      isSame ? workflowID !== job.workflowID : startedAt < job.startedAt && outcome !== DELETED,
+    )
+    if (before !== undefined) return { object: one, job: before }
+  }
+  throw new Error(
+    `${nameOf(object)}: ${deletionText(object)}the journal has only job "${job.jobID}"; diff compares two jobs`,
+  )
+}
+
+function deletionText({ deleted, updatedAt }: ObjectRecord): string {
+  return deleted ? `was deleted at ${formatTime(updatedAt, new Date())}; ` : ''
 }
 
 async function sideOf(journal: JournalSession, { object, job }: ObjectWithJob): Promise<JobSide> {

@@ -4,6 +4,7 @@ import {
   groupKindOf,
   groupKindText,
   type GroupKind,
+  type JobInputs,
   type StatusExplanation,
   type WatchedKind,
 } from '../../../workflows/kit/index.ts'
@@ -13,9 +14,9 @@ const CONTROLLERS = new Map(
   [...builtInRegistry.controllers.values()].map((one) => [groupKindText(groupKindOf(one.target)), one] as const),
 )
 
-/** @param object the live object or its projection. */
-export function explainStatus(kind: GroupKind, object: object): StatusExplanation {
-  return CONTROLLERS.get(groupKindText(kind))?.explain?.(object) ?? {}
+/** @param object the live object or its projection. @param namespaces the live Namespaces that it watches. */
+export function explainStatus(kind: GroupKind, object: object, namespaces: readonly object[] = []): StatusExplanation {
+  return CONTROLLERS.get(groupKindText(kind))?.explain?.(object, namespaces) ?? {}
 }
 
 /** True if the live object may tell more than the journal. */
@@ -64,4 +65,10 @@ export function siblingsOf(kind: GroupKind) {
 export function steeringOf(kind: GroupKind) {
   const controller = CONTROLLERS.get(groupKindText(kind))
   return controller?.mode === 'job' ? controller.steering : undefined
+}
+
+/** The inputs of the kind's jobs; undefined for kinds without inputs. */
+export function inputsOf(kind: GroupKind): JobInputs | undefined {
+  const controller = CONTROLLERS.get(groupKindText(kind))
+  return controller?.mode === 'job' ? controller.inputs : undefined
 }

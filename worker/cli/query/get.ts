@@ -24,6 +24,7 @@ import {
   tableText,
   type Cell,
   formatSpan,
+  formatTime,
   colourOf,
   isBad,
   type Paint,
@@ -329,7 +330,7 @@ function rowOf(
     ...(withNamespace ? [object.namespace] : []),
     withKind ? `${object.kind.toLowerCase()}/${object.name}` : object.name,
     ...(withPhase ? [{ text: phase, colour: colourOf(phase) }] : []),
-    ...[length, waitText(row)],
+    ...[length, waitText(row, wide ? undefined : (at) => formatTime(at, now))],
     ...(wide ? wideCells(job) : []),
   ]
 }

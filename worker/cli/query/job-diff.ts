@@ -192,7 +192,7 @@ export function diffText(diff: JobsDiff, options: DiffTextOptions): string {
   ])
   const same = objects.length - others.length
   return [
-    answerText(diff, paint),
+    answerText(diff, options),
     ...section(
       'Changed inputs:',
       inputs.map((one) => inputText(one, diff)),
@@ -216,13 +216,21 @@ export function diffText(diff: JobsDiff, options: DiffTextOptions): string {
 }
 
 const LONGEST_ANSWER = 300
+/** The outcome of a job that ended with the object. */
+export const DELETED = 'Deleted'
 
-function answerText(diff: JobsDiff, paint: Paint): string {
+function answerText(diff: JobsDiff, { paint, isWide, now }: DiffTextOptions): string {
   const { before, after } = diff
-  const [old, now] = [resultOf(before), resultOf(after)]
-  const painted = paint(colourOf(now), now)
-  const result = old === now ? `${painted} in both jobs` : `${painted}, before ${paint(colourOf(old), old)}`
-  return `${paint('bold', singleLine(nameOf(after.tree.object)))}: ${result}; ${singleLine(causeText(diff), LONGEST_ANSWER)}\n`
+  const [old, latest] = [resultOf(before), resultOf(after)]
+  const name = paint('bold', singleLine(nameOf(after.tree.object)))
+  const earlier = `before ${paint(colourOf(old), old)}`
+  if (after.job.outcome === DELETED) {
+    const at = after.job.finishedAt ?? after.tree.object.updatedAt
+    return `${name}: was deleted at ${isWide ? at.toISOString() : formatTime(at, now)} by job ${idOf(after)}; ${earlier}\n`
+  }
+  const painted = paint(colourOf(latest), latest)
+  const result = old === latest ? `${painted} in both jobs` : `${painted}, ${earlier}`
+  return `${name}: ${result}; ${singleLine(causeText(diff), LONGEST_ANSWER)}\n`
 }
 
 function resultOf({ job }: JobSide): string {

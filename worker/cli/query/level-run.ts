@@ -2,6 +2,7 @@
 // Pure.
 
 import type { WriteRecord } from '../../../activities/journal/read/event-queries.ts'
+import type { JobRecord } from '../../../activities/journal/read/object-queries.ts'
 import { errorText, formatTime, type Paint, singleLine } from './format.ts'
 
 /** Older writes are not shown. */
@@ -14,14 +15,20 @@ interface LevelRunOptions {
   readonly replay: string
 }
 
+/** Without the writes of earlier runs: all runs of an object in level mode have the same workflow ID. */
+export function writesOfRun(
+  writes: readonly WriteRecord[],
+  { startedAt }: Pick<JobRecord, 'startedAt'>,
+): readonly WriteRecord[] {
+  return writes.filter(({ at }) => at >= startedAt)
+}
+
 /**
  * A run in level mode has no child jobs, so its tree is one line.
  *
- * @param writes in the order of the journal.
- * @param since the start of the run; earlier runs of the object have the same workflow ID.
+ * @param own the writes of the run, in the order of the journal.
  */
-export function levelRunText(writes: readonly WriteRecord[], since: Date, options: LevelRunOptions): string {
-  const own = writes.filter(({ at }) => at >= since)
+export function levelRunText(own: readonly WriteRecord[], options: LevelRunOptions): string {
   const more = own.length - MOST_WRITES
   return [
     ...(more > 0 ? [`${more} earlier ${more === 1 ? 'write' : 'writes'} not shown`] : []),

@@ -79,32 +79,42 @@ export function phaseOfRow({ object, job }: Pick<ListedObject, 'object' | 'job'>
   return phase === '-' ? (job?.phase ?? undefined) : phase
 }
 
+/** How texts show a time. */
+type TimeText = (at: Date) => string
+const exactTime: TimeText = (at) => at.toISOString()
+
 /** Why an object is not ready, in a few words; empty if it is ready. */
-export function waitText(row: ListedObject): string {
+export function waitText(row: ListedObject, time: TimeText = exactTime): string {
   const { object, queuePosition } = row
   const texts = [
     pausedText(object),
     queuePosition === undefined ? undefined : queueText(queuePosition),
-    unfinishedText(row),
+    unfinishedText(row, time),
   ]
   return texts.filter((text) => text !== undefined && text !== '').join('; ')
 }
 
-function unfinishedText(row: ListedObject): string {
+function unfinishedText(row: ListedObject, time: TimeText): string {
   const { object, job, reason } = row
-  const error = errorText(job?.lastError, Infinity)
   const status = statusText(row.status)
-  if (isBad(phaseOfRow(row))) return reasonText(reason, status) || (error ?? (status || 'see pawl why'))
+  if (isBad(phaseOfRow(row))) return reasonText(reason, status) || (errorOf(job, time) ?? (status || 'see pawl why'))
   const own = status || (unhandledType({ object: reason ?? object, job: undefined }) ?? '')
-  return reasonText(reason, own) || own || progressText(row)
+  return reasonText(reason, own) || own || progressText(row, time)
+}
+
+/** An ended job has its error with the time: users may have fixed the cause, or retried an item, since. */
+function errorOf(job: JobRecord | undefined, time: TimeText): string | undefined {
+  const error = errorText(job?.lastError, Infinity)
+  const finishedAt = job?.finishedAt
+  return error === undefined || finishedAt == null ? error : `failed at ${time(finishedAt)}: ${error}`
 }
 
 const NOT_REQUESTED = 'no job was requested'
 
-function progressText(row: ListedObject): string {
+function progressText(row: ListedObject, time: TimeText): string {
   const { object, job } = row
   const error = job?.outcome === null ? errorText(job.lastError, Infinity) : undefined
-  const reason = awaitedText(row) ?? deletionText(object) ?? error
+  const reason = awaitedText(row, time) ?? deletionText(object) ?? error
   return reason ?? (isNotRequested(row) ? NOT_REQUESTED : notReadyText(object.projection))
 }
 
@@ -113,15 +123,18 @@ function reasonText(reason: ObjectRecord | undefined, text: string): string {
 }
 
 /** With the name of the object that the text explains. */
-function awaitedRowText(row: ListedObject): string {
-  const text = waitText(row)
+function awaitedRowText(row: ListedObject, time: TimeText): string {
+  const text = waitText(row, time)
   const name = nameOf(row.reason ?? row.object)
   return text.startsWith(name) ? text : `${nameOf(row.object)}: ${text}`
 }
 
-function awaitedText({ object, job, awaited, unfinished, reason, awaitedRow }: ListedObject): string | undefined {
+function awaitedText(
+  { object, job, awaited, unfinished, reason, awaitedRow }: ListedObject,
+  time: TimeText,
+): string | undefined {
   if (!isBusy(object.projection)) return undefined
-  if (awaitedRow !== undefined) return awaitedRowText(awaitedRow)
+  if (awaitedRow !== undefined) return awaitedRowText(awaitedRow, time)
   const waitsFor = isInLevelMode({ object, job }) ? [] : awaited
   const parts = reason === undefined || waitsFor.length > 0 ? unfinished : [reason]
   const named = [...waitsFor, ...parts].map(nameOf)

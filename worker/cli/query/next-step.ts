@@ -10,7 +10,7 @@ import type { LiveStatus } from '../live-status.ts'
 import type { JournalFlags } from './open-journal.ts'
 import { suggestedCommand } from '../suggestion.ts'
 import { needsInterrupt } from './edits-during-job.ts'
-import { bugIn, isNeverRequested } from './root-cause.ts'
+import { bugIn, isNeverRequested, pathToRootCause } from './root-cause.ts'
 import { pausedText } from './waiting.ts'
 import { deletionIn } from './format.ts'
 
@@ -18,10 +18,14 @@ interface NextStepInput {
   /** From the object to the root cause. */
   readonly path: readonly JobNode[]
   readonly status: LiveStatus | undefined
+  /** The command that ends the wait of the first object in `path`, if its kind names one. */
+  readonly command?: string | undefined
   /** True if a user interrupted the job. */
   readonly isInterrupted?: boolean
   /** True if the journal has an earlier job of the object. */
   readonly hasEarlierJob?: boolean
+  /** True if users changed the spec or an input after the last job started. */
+  readonly isOutdated?: boolean
   /** The sibling that the root cause waits for. */
   readonly awaitedSibling?: ObjectRecord | undefined
   /** The object as the user wrote it. */
@@ -31,10 +35,12 @@ interface NextStepInput {
 
 /** One line, such as `next: pawl trace inst/shop -w`. */
 export function nextStep(input: NextStepInput): string {
-  return `next: ${stepOf(input)}`
+  const { command, flags } = input
+  return `next: ${command === undefined ? stepOf(input) : suggestedCommand(`${command}${placeFlags(flags)}`)}`
 }
 
-function stepOf({ path, status, words, flags, isInterrupted, hasEarlierJob, awaitedSibling }: NextStepInput): string {
+function stepOf(input: NextStepInput): string {
+  const { path, status, words, flags, isInterrupted, isOutdated, awaitedSibling } = input
   const [subject] = path
   const cause = path.at(-1)
   if (subject === undefined || cause === undefined) return suggestedCommand(`get${queryFlags(flags)}`)
@@ -47,7 +53,13 @@ function stepOf({ path, status, words, flags, isInterrupted, hasEarlierJob, awai
   const problem = problemStep(subject, cause, { name, flags })
   if (problem !== undefined) return problem
   if (awaitedSibling !== undefined) return whyStep(awaitedSibling, flags)
-  return progressStep(subject, { name, flags, past: hasEarlierJob === true ? 'diff' : 'history' })
+  if (isOutdated === true) return jobStep(subject.object, name, flags)
+  return progressStep(subject, { name, flags, past: pastCommand(input) })
+}
+
+/** `pawl diff` needs two jobs. */
+function pastCommand({ hasEarlierJob }: NextStepInput): string {
+  return hasEarlierJob === true ? 'diff' : 'history'
 }
 
 /** For a request of a user that waits. */
@@ -63,7 +75,12 @@ function interruptText(subject: JobNode, { name, flags }: Wanted): string {
   const { object } = subject
   if (!isOpen(subject) || deletionIn(object.projection) !== undefined) return ''
   if (steeringOf(object)?.interrupt === undefined) return ''
-  return `; if the spec is wrong: ${suggestedCommand(`interrupt ${name}${steerFlags(flags)}`)}, then apply the corrected spec and ${jobStep(object, name, flags)}`
+  return `; if the spec is wrong: ${suggestedCommand(`interrupt ${name}${steerFlags(flags)}`)}, then apply the corrected spec; ${jobAfterEdit(object, name, flags)}`
+}
+
+/** An applied manifest may have the annotation that requests a job; a second request would start a second job. */
+function jobAfterEdit(object: ObjectRecord, name: string, flags: JournalFlags): string {
+  return `if no job starts by itself: ${jobStep(object, name, flags)}`
 }
 
 interface Wanted {
@@ -77,15 +94,20 @@ function problemStep({ object, job }: JobNode, cause: JobNode, { name, flags }: 
   if (isOpen(cause) && bugIn(cause.job) !== undefined) return bugStep(cause, flags)
   if (hasFailed(cause)) return `fix the cause, then ${jobStep(object, name, flags)}`
   if (isUnknownType(cause))
-    return `start a deployer of the type; or ${suggestedCommand(`interrupt ${name}${steerFlags(flags)}`)}, then give the item a new name and type (the type of an item cannot change), apply the change, and ${jobStep(object, name, flags)}`
+    return `start a deployer of the type; or ${suggestedCommand(`interrupt ${name}${steerFlags(flags)}`)}, then apply the item with a new name and the right type (the type of an item cannot change); ${jobAfterEdit(object, name, flags)}`
   return isNeverRequested(object, job) && !isLevelKind(object) ? jobStep(object, name, flags) : undefined
 }
 
-function bugStep({ object }: JobNode, flags: JournalFlags): string {
+function bugStep({ object, job }: JobNode, flags: JournalFlags): string {
   const { kind, namespace, name } = object
-  const place = namespace === '' ? flags : { ...flags, namespace }
-  const replay = nextReplay(object, [`${kind.toLowerCase()}/${name}`], place)
-  return `fix the code and restart the worker; see the pass with ${replay}`
+  const where = namespace === '' ? flags : { ...flags, namespace }
+  const [, place = 'the code'] = /\(([^()\s]+:\d+:\d+)\)$/.exec(bugIn(job) ?? '') ?? []
+  return nextAfterBug([`${kind.toLowerCase()}/${name}`], where, place)
+}
+
+/** For a run whose code threw an error. @param place the file with line and column, or `the code`. */
+export function nextAfterBug(words: readonly string[], flags: JournalFlags, place = 'the code'): string {
+  return `fix ${place} and restart the worker, which runs the pass again; follow it with ${nextQuery('trace', [...words, '-w'], flags)}`
 }
 
 /** @param past the command for an object whose job has ended. */
@@ -129,13 +151,19 @@ interface ReplayFlags extends JournalFlags {
   readonly payloadKey?: string
 }
 
-/** The last line of `pawl trace`. */
-export function nextAfterTrace(tree: JobNode, words: readonly string[], flags: JournalFlags): string {
+/** The last line of `pawl trace`: the object that needs attention. The present state of an object may not belong to an earlier job. */
+export function nextAfterTrace(
+  tree: JobNode,
+  words: readonly string[],
+  flags: JournalFlags & { readonly job?: string },
+): string {
   const name = wordsText(words)
   if (isNeverRequested(tree.object, tree.job) && steeringOf(tree.object)?.reconcile !== undefined)
     return `next: ${jobStep(tree.object, name, flags)}`
-  const command = hasFailed(tree) || isOpen(tree) ? 'why' : 'history'
-  return `next: ${suggestedCommand(`${command} ${name}${queryFlags(flags)}`)}`
+  if (!hasFailed(tree) && !isOpen(tree)) return `next: ${nextQuery('history', words, flags)}`
+  if (flags.job !== undefined) return `next: ${nextQuery('why', words, flags)}${flagText('--job', flags.job)}`
+  const cause = pathToRootCause(tree).at(-1) ?? tree
+  return `next: ${cause === tree ? nextQuery('why', words, flags) : whyStep(cause.object, flags)}`
 }
 
 /** The line below `pawl get`. @param object the first one that is not ready. */
@@ -191,13 +219,15 @@ function queryFlags(flags: JournalFlags): string {
 }
 
 /** The flags of commands that change objects. */
-function steerFlags({ namespace, context, kubeconfig, dataDir }: JournalFlags): string {
-  return [
-    flagText('-n', namespace),
-    flagText('--context', context),
-    flagText('--kubeconfig', kubeconfig),
-    flagText('--data-dir', dataDir),
-  ].join('')
+function steerFlags(flags: JournalFlags): string {
+  return `${flagText('-n', flags.namespace)}${placeFlags(flags)}`
+}
+
+/** The flags that select the cluster. */
+function placeFlags({ context, kubeconfig, dataDir }: JournalFlags): string {
+  return [flagText('--context', context), flagText('--kubeconfig', kubeconfig), flagText('--data-dir', dataDir)].join(
+    '',
+  )
 }
 
 function kubectlFlags({ context, kubeconfig, dataDir }: JournalFlags, namespace: string): string {

@@ -10,7 +10,7 @@ import { follow } from './follow.ts'
 import { endedWell, hasFailed, isOpen, type JobNode, readJobTree } from './job-tree.ts'
 import { isInLevelMode } from './explain-status.ts'
 import { readLiveStatuses } from '../live-status.ts'
-import { levelRunText } from './level-run.ts'
+import { levelRunText, writesOfRun } from './level-run.ts'
 import { nextAfterTrace, nextReplay } from './next-step.ts'
 import { parseOneOf } from '../usage.ts'
 import { JOB_OPTION, OBJECT_ARGUMENT } from './object-command.ts'
@@ -136,13 +136,9 @@ export function endOf(
 }
 
 /** @param replay the command that replays the run. */
-async function levelRun(
-  journal: JournalSession,
-  { workflowID, startedAt }: JobRecord,
-  replay: string,
-): Promise<string> {
+async function levelRun(journal: JournalSession, run: JobRecord, replay: string): Promise<string> {
   const options = { now: new Date(), paint: journal.paint, replay }
-  return levelRunText(await journal.writesOf(workflowID), startedAt, options)
+  return levelRunText(writesOfRun(await journal.writesOf(run.workflowID), run), options)
 }
 
 /** The objects without children that wait or have failed: their live status may have the reason. */

@@ -2,6 +2,7 @@
 
 import type { EventRecord } from '../../../activities/journal/read/event-queries.ts'
 import { clientText, type ForeignWrite } from '../live-objects.ts'
+import { CLI_USER_AGENT } from '../user.ts'
 import { colourOf, formatTime, type Paint, phaseIn, singleLine } from './format.ts'
 import { writeJson, type Projection, isFields } from '../../../workflows/kit/index.ts'
 
@@ -86,11 +87,21 @@ const VERBS = { ADDED: 'created', MODIFIED: 'changed', DELETED: 'deleted' } as c
 
 const REQUESTER = /^metadata\.annotations\."[^"]*\/reconcile-reason": (?:.* -> )?by (.+?)(?:: .*)?$/
 
-/** The client of a write by `pawl reconcile`, which records the user; undefined for other writes. */
-export function requesterIn({ writer }: Pick<EventRecord, 'writer'>, changes: readonly string[]): string | undefined {
+const OPERATION = /^metadata\.annotations\."[^"]*\/operation": (?:.* -> )?(\w+)$/
+
+/**
+ * The client of a write by a command of Pawl; undefined for other writes. `pawl reconcile` records the user in the
+ * stored fields, other commands only in the live object.
+ */
+export function requesterIn(
+  { writer, manager }: Pick<EventRecord, 'writer' | 'manager'>,
+  changes: readonly string[],
+): string | undefined {
   if (writer !== null) return undefined
   const [user] = changes.flatMap((change) => REQUESTER.exec(change)?.[1] ?? [])
-  return user === undefined ? undefined : `pawl, for ${user} (not verified)`
+  if (user !== undefined) return `pawl, for ${user} (not verified)`
+  const [operation] = manager === CLI_USER_AGENT ? changes.flatMap((change) => OPERATION.exec(change)?.[1] ?? []) : []
+  return operation === undefined ? undefined : `a user with pawl ${operation}`
 }
 
 function writerText(
@@ -111,6 +122,7 @@ export function historyData(known: readonly VersionChange[]): readonly object[] 
     type: event.type,
     source: event.source,
     writer: event.writer,
+    manager: event.manager ?? null,
     outcome: event.outcome,
     changes,
   }))

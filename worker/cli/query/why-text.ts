@@ -11,7 +11,7 @@ import type { Cause } from './causes.ts'
 import { changesBetween, requesterIn, specGenerationText } from './versions.ts'
 import { phasesText } from './draw-job-tree.ts'
 import { hasFailed, isOpen, type JobNode, phaseOf } from './job-tree.ts'
-import { clientText, type ForeignWrite } from '../live-objects.ts'
+import { clientText, type ForeignWrite, writeOfEvent } from '../live-objects.ts'
 import { isInLevelMode } from './explain-status.ts'
 import { deletionOrder } from './deletion-order.ts'
 import { type Interrupt, interruptSentence, isDeletionWaiting } from './edits-during-job.ts'
@@ -189,9 +189,8 @@ function writerOf(cause: Cause, foreignWrite: ForeignWrite | undefined, { wide }
   const { trigger, before } = cause
   const requester = trigger && requesterIn(trigger, changesBetween(before?.projection, trigger.projection))
   if (requester !== undefined) return `${requester},`
-  if (foreignWrite !== undefined) return clientText(foreignWrite)
-  if (trigger?.writer === null || trigger === undefined)
-    return trigger?.source === 'relist' ? 'another client (the bridge saw it in a later list)' : 'another client'
+  if (trigger === undefined || trigger.writer === null || foreignWrite !== undefined)
+    return `${clientText(foreignWrite)}${trigger?.source === 'relist' ? ' (the bridge saw it in a later list)' : ''}`
   return runText(cause, trigger.writer, wide)
 }
 
@@ -278,7 +277,7 @@ function writeText({ pass, step, verb, object, version, at }: WriteRecord): stri
 function newestEventSentence(event: EventRecord, object: ObjectRecord): string {
   const result =
     event.outcome === 'wake' ? 'woke a run' : `${event.outcome}${event.reason === null ? '' : `: ${event.reason}`}`
-  const writer = event.writer === null ? 'another client' : `run ${event.writer}`
+  const writer = event.writer === null ? clientText(writeOfEvent(event, undefined)) : `run ${event.writer}`
   return `The newest event of ${nameOf(object)}: ${event.at.toISOString()} ${event.type} version ${event.version} by ${writer}; ${result}.`
 }
 

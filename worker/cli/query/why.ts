@@ -23,10 +23,12 @@ import {
 } from './root-cause.ts'
 import { pauseSentences, readQueuePositions, queueSentence, notStartedSentences } from './waiting.ts'
 import { actionName, type Cause, readCauses } from './causes.ts'
+import { readChangesSinceJob } from '../changed-sources.ts'
 import { findJob } from './find-object.ts'
 import { readForeignWrites } from './foreign-writes.ts'
 import { isOpen, isOver, type JobNode, phaseOf, readJobTree } from './job-tree.ts'
 import { JOB_OPTION, objectCommand } from './object-command.ts'
+import { writesOfRun } from './level-run.ts'
 import type { JournalFlags, JournalSession } from './open-journal.ts'
 import { readLiveStatuses } from '../live-status.ts'
 import { nextStep } from './next-step.ts'
@@ -60,9 +62,10 @@ async function why(journal: JournalSession, words: readonly string[], flags: Why
   const wide = output !== 'text'
   const requests = requestSentences(path, { now, isOldJob: jobID !== undefined })
   const queue = [...requests.first, ...(await waitingSentences(journal, path, { job, run, now }))]
-  const { reasons, status, subjectSummary } = await readReasons(journal, path, { flags, now, wide })
+  const { reasons, status, command, subjectSummary } = await readReasons(journal, path, { flags, now, wide })
   const sibling = await readSibling(journal, path, { flags, now, wide })
   const interrupt = await readInterrupt(journal, { object, job }, flags)
+  const changes = await readChangesSinceJob(path[0], { flags, now, wide, isOldJob: jobID !== undefined })
   const notRequested = path.length === 1 && queue.length === 0 ? notRequestedSentences(object, job) : []
   const explanation = explainJob({
     causes,
@@ -80,13 +83,15 @@ async function why(journal: JournalSession, words: readonly string[], flags: Why
     next: nextStep({
       path,
       status,
+      command,
       words,
       flags,
       isInterrupted: interrupt !== undefined,
       hasEarlierJob: jobID === undefined && job !== undefined && (await journal.jobsOf(object.uid)).length > 1,
+      isOutdated: changes.length > 0,
       awaitedSibling: sibling?.object,
     }),
-    reasons: [...notRequested, ...reasons, ...(sibling?.reasons ?? []), ...requests.last],
+    reasons: [...notRequested, ...reasons, ...(sibling?.reasons ?? []), ...changes, ...requests.last],
   })
   if (output === 'json') return `${writeJson(explanation, 2)}\n`
   return explanationText(explanation, journal.paint, new Set(path.map(phaseOf)))
@@ -95,7 +100,10 @@ async function why(journal: JournalSession, words: readonly string[], flags: Why
 /** A run writes for all objects that it hosts; for a hosted object only the writes to this object count. */
 async function readWrites(journal: JournalSession, object: ObjectRecord, job: JobRecord | undefined) {
   if (job === undefined) return []
-  return await journal.writesOf(job.workflowID, job.cause === 'hosted' ? actionName(object) : undefined)
+  return writesOfRun(
+    await journal.writesOf(job.workflowID, job.cause === 'hosted' ? actionName(object) : undefined),
+    job,
+  )
 }
 
 /** Sentences about pauses, queue positions, and a run that no worker has started. */
@@ -130,17 +138,21 @@ async function readReasons(
 ) {
   const [subject] = path
   const cause = path.at(-1)
-  if (subject === undefined || cause === undefined) return { reasons: [], status: undefined, subjectSummary: undefined }
+  if (subject === undefined || cause === undefined)
+    return { reasons: [], status: undefined, command: undefined, subjectSummary: undefined }
   // A cron has a next run while its Disruption runs.
   const owner = subject === cause || !isInLevelMode(subject) ? [] : [subject.object]
-  const { statuses, problems } = await readLiveStatuses([cause.object, ...owner], flags)
+  const watched = new Map([subject, cause].map(({ object, awaited }) => [object.uid, awaited]))
+  const { statuses, problems } = await readLiveStatuses([cause.object, ...owner], flags, watched)
   for (const problem of problems) process.stderr.write(`pawl: ${problem}\n`)
   const status = statuses.get(cause.object.uid)
   const context = { ...(await journalContext(journal, cause)), parentError: parentErrorIn(path), status, now, wide }
-  const ownSummary = owner.length === 0 ? undefined : statuses.get(subject.object.uid)?.summary
+  const { summary, command } = statuses.get(subject.object.uid) ?? {}
+  const ownSummary = owner.length === 0 ? undefined : summary
   const subjectSummary = ownSummary === undefined ? undefined : summaryText(ownSummary, { now, wide })
   return {
     status,
+    command,
     subjectSummary,
     reasons: [...reasonsOf(cause, context), ...(await deletionEvents(cause.object, flags))],
   }

@@ -32,6 +32,8 @@ export interface RowOfEvent {
   readonly type: string
   /** Workflow ID of the run that wrote the version; undefined for other clients. */
   readonly writer: string | undefined
+  /** Field manager of a version without `writer`, if the journal has it. */
+  readonly manager: string | undefined
   readonly phase: string | undefined
 }
 
@@ -97,6 +99,7 @@ function eventOf(row: Cells): RowOfEvent {
     object: `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`,
     type: text(row['type']),
     writer: textOr(row['writer']),
+    manager: textOr(row['manager']),
     phase: textOr(cellsOf(cellsOf(row['projection'])['status'])['phase']),
   }
 }

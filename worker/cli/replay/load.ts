@@ -36,13 +36,13 @@ export interface LoadedJob extends RecordedRun {
 /** @throws an Error that names the searched place. */
 export async function fetchJob(
   words: readonly string[],
-  flags: JournalFlags,
+  flags: JournalFlags & { readonly run?: string },
   target: TemporalTarget | undefined,
 ): Promise<LoadedJob> {
   if (target === undefined) throw new UsageError(NO_TEMPORAL)
   const exported = await withJournal(
     flags,
-    async (journal) => await exportedJob(journal, await findNamedJob(journal, words), target),
+    async (journal) => await exportedJob(journal, await findNamedJob(journal, words), target, flags.run),
   )
   return loadedJob(exported, `Temporal at ${target.address}`)
 }

@@ -6,6 +6,7 @@
 //       pass.
 
 import type { ReplayEntry, ReplayCall, ReplayFailure, Subject, TracedStep } from '../../../workflows/kit/index.ts'
+import { clientText } from '../live-objects.ts'
 import type { JobRows, RowOfWrite, RowOfEvent } from './job-rows.ts'
 
 export interface ReplayedPlan {
@@ -266,11 +267,11 @@ function numberedText(seq: number, { rows, times }: WakeContext): string {
 const VERBS: Readonly<Record<string, string>> = { ADDED: 'created', MODIFIED: 'changed', DELETED: 'deleted' }
 
 function eventText(event: RowOfEvent, { format, isWide }: EventTexts): string {
-  const { seq, object, type, version, phase, writer, at } = event
+  const { seq, object, type, version, phase, writer, manager, at } = event
   const details = isWide ? ` (event ${seq}, version ${version})` : ''
   const state = phase === undefined ? '' : `, phase ${phase}`
   const run = isWide ? `run ${writer ?? ''}` : 'Pawl'
-  const client = writer === undefined ? 'another client' : run
+  const client = writer === undefined ? clientText(manager === undefined ? undefined : { manager }) : run
   return `${object}${details} ${VERBS[type] ?? type} by ${client} at ${format(at)}${state}`
 }
 

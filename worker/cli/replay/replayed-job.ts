@@ -69,7 +69,9 @@ function failureNote(events: LoadedJob['events']): readonly string[] {
   const failure = replayObstacle(events) === undefined ? openTaskFailure(events) : undefined
   return failure === undefined
     ? []
-    : [`the workflow task after these passes failed: ${failure}; fix the code and restart the worker`]
+    : [
+        `the workflow task after these passes failed: ${failure}; fix the code and restart the worker, which runs the pass again`,
+      ]
 }
 
 function notesOf({ workflowId, events, rows, earlier }: LoadedJob, times: EventTexts): readonly string[] {

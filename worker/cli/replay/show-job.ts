@@ -5,15 +5,15 @@ import { emitKeypressEvents, type Key } from 'node:readline'
 import { writeJson } from '../../../workflows/kit/index.ts'
 import { ansiPaint, formatTime, plainPaint, singleLine } from '../query/format.ts'
 import { type CodeFlags, codeOf, type LoadedJob } from './load.ts'
-import { type ReplayObstacle, replayObstacle } from './history-events.ts'
+import { openTaskFailure, type ReplayObstacle, replayObstacle } from './history-events.ts'
 import { type Recording, recordRuns } from './record.ts'
 import { replayedJob, upTo } from './replayed-job.ts'
 import { headText, passText } from './job-text.ts'
 import { EXACT_TIMES } from './passes.ts'
 
 interface ShowFlags extends CodeFlags {
-  /** The next useful command; undefined for a job in a file. */
-  readonly next?: string | undefined
+  /** The next useful commands: after a bug in the code, and otherwise; undefined for a job in a file. */
+  readonly next?: { readonly afterBug: string; readonly inspect: string } | undefined
   readonly to?: string
   /** Time limit of the replay of each run in milliseconds. */
   readonly limitMs?: number | undefined
@@ -42,7 +42,9 @@ export async function showJob(job: LoadedJob, flags: ShowFlags, payloadKeyPath: 
       (index) => pages[index] ?? '',
     )
   else process.stdout.write(pages.join(''))
-  if (flags.next !== undefined) process.stdout.write(`\nnext: ${flags.next}\n`)
+  const { next } = flags
+  if (next !== undefined)
+    process.stdout.write(`\nnext: ${openTaskFailure(job.events) === undefined ? next.inspect : next.afterBug}\n`)
 }
 
 async function recordJob(

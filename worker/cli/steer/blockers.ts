@@ -1,7 +1,8 @@
 // Explains what blocks a deletion, down to the finalizer and its owner, and what the user can do. Pure.
 
 import type { KubeObject } from '../../../activities/kube/client.ts'
-import { path, textAt, valueAt } from '../../../workflows/kit/index.ts'
+import { type GroupKind, path, textAt, valueAt } from '../../../workflows/kit/index.ts'
+import { explainStatus } from '../query/explain-status.ts'
 import { waitingDeletionText } from '../query/edits-during-job.ts'
 import { errorText, isBad, isBusy, nameOf, phaseIn, singleLine } from '../query/format.ts'
 import { suggestedCommand } from '../suggestion.ts'
@@ -25,7 +26,7 @@ export interface Blocker {
   readonly since: string | null
   readonly phase: string | null
   readonly error: string | null
-  /** Messages of conditions that report a wait. */
+  /** The causes that the object waits for: objects, or a user's action. */
   readonly waits: readonly string[]
   readonly finalizers: readonly BlockingFinalizer[]
   /** True if only a user can continue the deletion. */
@@ -49,6 +50,18 @@ export function runningJobBlocker(root: LiveNode, now: Date): Blocker | undefine
   return { ...own, waits: [waitingDeletionText(own.object, own.since, now), ...own.waits], isStuck: true }
 }
 
+/** A worker starts the job of a deletion within this time, unless the job waits for other objects. */
+const START_MS = 30_000
+
+/** The object whose deletion has started no job for 30 s, although nothing is known that it waits for. */
+export function unstartedDeletion(root: LiveNode, now: Date): Blocker | undefined {
+  const own = blockerOf(root)
+  const isLate = own.since !== null && now.getTime() - Date.parse(own.since) > START_MS
+  const isOurs = own.finalizers.some((one) => one.isOurs)
+  if (!isLate || !isOurs || own.isStuck || own.waits.length > 0 || isBusy(root.object)) return undefined
+  return { ...own, waits: [`no job has started; ${suggestedCommand('doctor')} checks Pawl's worker and bridge`] }
+}
+
 /** Whether a finalizer of another program blocks the deletion, now or as soon as the object is in deletion. */
 export function isHeldByOthers(finalizers: readonly BlockingFinalizer[]): boolean {
   return finalizers.some(({ isOurs }) => !isOurs)
@@ -66,7 +79,7 @@ function blockerOf(node: LiveNode): Blocker {
     phase,
     error:
       errorText(valueAt(object, path('status.lastError')) as Readonly<Record<string, unknown>> | undefined) ?? null,
-    waits: waitsIn(object),
+    waits: waitsIn(kind, object),
     finalizers,
     isStuck: isHeldByOthers(finalizers) || (since !== null && (isBad(phase ?? undefined) || isPaused(node))),
   }
@@ -94,15 +107,19 @@ function isPaused({ kind: { steering }, object }: LiveNode): boolean {
   return steering.pause !== undefined && valueAt(object, steering.pause.statusPath) !== undefined
 }
 
-function waitsIn(object: KubeObject): readonly string[] {
-  const conditions = valueAt(object, path('status.conditions'))
-  if (!Array.isArray(conditions)) return []
-  return conditions.flatMap((one: object) => {
+/** The waits that the conditions report, and the reason why a running deletion has not ended. */
+function waitsIn(kind: GroupKind, object: KubeObject): readonly string[] {
+  const isRunning = object.metadata.deletionTimestamp !== undefined && isBusy(object)
+  const summary = isRunning ? explainStatus(kind, object).summary : undefined
+  const found = valueAt(object, path('status.conditions'))
+  const conditions: readonly object[] = Array.isArray(found) ? found : []
+  const waits = conditions.flatMap((one) => {
     const message = textAt(one, ['message']) ?? ''
     const type = textAt(one, ['type']) ?? ''
     const isWait = textAt(one, ['status']) === 'True' && (type.startsWith('Waits') || type === 'Paused')
     return isWait && message !== '' ? [singleLine(message, 500)] : []
   })
+  return [...waits, ...(summary === undefined ? [] : [singleLine(summary, 500)])]
 }
 
 /** Whether the blocker needs attention: a deletion that only has to wait for its turn does not. */

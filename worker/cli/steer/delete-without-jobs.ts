@@ -13,9 +13,10 @@ import { missingInCluster } from '../missing-object.ts'
 import { newestEvents } from '../live-objects.ts'
 import { withUserClient, userName } from '../user.ts'
 import { finalizerLine, finalizersOf, HELD_UP, isHeldByOthers } from './blockers.ts'
-import { type SteerFlags, formatResults } from './open-object.ts'
+import { type CommandResult, type SteerFlags, formatResults } from './open-object.ts'
+import type { DeletionState } from './wait-for-deletion.ts'
 
-interface Flags extends SteerFlags {
+interface DeleteFlags extends SteerFlags {
   readonly withoutUninstall?: boolean
   readonly force?: boolean
 }
@@ -24,8 +25,12 @@ interface Flags extends SteerFlags {
 const EVENTS_WAIT_MS = 1500
 const MAX_EVENTS = 3
 
-/** @throws UsageError for options that need jobs; an Error if the object does not exist; KubeError */
-export async function deleteWithoutJobs(kind: NamedKind, name: string, flags: Flags): Promise<void> {
+/** @param resultOf reads the state of the deletion once or until the object is gone. @throws UsageError for options that need jobs; an Error if the object does not exist; KubeError */
+export async function deleteWithoutJobs(
+  { kind, name }: { readonly kind: NamedKind; readonly name: string },
+  flags: DeleteFlags,
+  resultOf: (read: () => Promise<DeletionState>) => Promise<CommandResult>,
+): Promise<void> {
   for (const [option, isGiven] of [
     ['--without-uninstall', flags.withoutUninstall],
     ['--force', flags.force],
@@ -51,27 +56,35 @@ export async function deleteWithoutJobs(kind: NamedKind, name: string, flags: Fl
     const by = await userName(kube)
     if (isNew)
       await kube.request('DELETE', path, { body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid } } })
-    const present = await read()
-    const isGone = present?.metadata.uid !== uid
-    const finalizers = isGone || present === undefined ? [] : finalizersOf(present, ownFinalizer(kind))
-    const events = isGone
-      ? []
-      : await waitForEvents(
-          async () => await newestEvents(kube, { namespace: place, uid: object.metadata.uid ?? '' }, MAX_EVENTS),
-        )
-    const lines = isGone
-      ? [`${title} is deleted`]
-      : [
-          `${title} is in deletion${isNew ? `, requested by ${by}` : ''}; it waits for:`,
-          ...finalizers.map((one) => `  ${finalizerLine(one, 'Pawl removes it when nothing needs the object')}`),
-          ...events.map((event) => `  ${event}`),
-        ]
-    const names = finalizers.map(({ finalizer }) => finalizer)
-    const data = { kind: groupKindText(kind), namespace: place, name, uid, by, gone: isGone, finalizers: names, events }
-    process.exitCode = isHeldByOthers(finalizers) ? HELD_UP : 0
-    process.stdout.write(
-      await formatResults([{ target: { kind, name }, result: { lines, data } }], flags.output, false),
-    )
+    const result = await resultOf(async () => {
+      const present = await read()
+      const isGone = present?.metadata.uid !== uid
+      const finalizers = isGone || present === undefined ? [] : finalizersOf(present, ownFinalizer(kind))
+      const events = isGone
+        ? []
+        : await waitForEvents(async () => await newestEvents(kube, { namespace: place, uid: uid ?? '' }, MAX_EVENTS))
+      const lines = isGone
+        ? [`${title} is deleted`]
+        : [
+            `${title} is in deletion${isNew ? `, requested by ${by}` : ''}; it waits for:`,
+            ...finalizers.map((one) => `  ${finalizerLine(one, 'Pawl removes it when nothing needs the object')}`),
+            ...events.map((event) => `  ${event}`),
+          ]
+      const names = finalizers.map(({ finalizer }) => finalizer)
+      const data = {
+        kind: groupKindText(kind),
+        namespace: place,
+        name,
+        uid,
+        by,
+        gone: isGone,
+        finalizers: names,
+        events,
+      }
+      return { isGone, result: { lines, data, exitCode: isHeldByOthers(finalizers) ? HELD_UP : 0 } }
+    })
+    process.exitCode = result.exitCode ?? 0
+    process.stdout.write(await formatResults([{ target: { kind, name }, result }], flags.output, false))
   })
 }
 

@@ -1,5 +1,8 @@
-// The files of a new kind, as texts: its controller in level mode applies a ConfigMap with the message of the spec. The files are the kind, the document with
-// queries and actions, the actions, the plans for reconcile and deletion, and a test; in a project also a sample object.
+// The files of a new kind, as texts: its controller in level mode applies a ConfigMap with the message of the spec. It needs no finalizer, because
+// Kubernetes deletes the ConfigMap with its owner. The files are the kind, the document with query and action, the action, the plan, and a test; in a
+// project also a sample object.
+
+import { join } from 'node:path'
 
 export interface KindNames {
   /** `TimeTable`. */
@@ -12,6 +15,8 @@ export interface KindNames {
   readonly layout: 'checkout' | 'project'
   /** `workflows/example/time-table`; in a project `time-table`. */
   readonly folder: string
+  /** The folder that contains `folder`, as the user types it: `.` in a project. */
+  readonly root: string
   /** `test/workflows/example/time-table`; in a project the same folder. */
   readonly testFolder: string
   /** The specifier by which modules import the kit. */
@@ -37,27 +42,28 @@ export function skeleton(names: KindNames): ReadonlyMap<string, string> {
         ]),
     [`${folder}/controller.cm`, document(names)],
     [`${folder}/apply-config-map.ts`, actionModule(names)],
-    [`${folder}/remove-config-map.ts`, removalModule(names)],
     [`${folder}/plan.ts`, planModule(names)],
     [`${testFolder}/plan.test.ts`, testModule(names)],
   ])
 }
 
-function readme({ kind, layout, folder }: KindNames): string {
+function readme({ kind, layout, folder, root }: KindNames): string {
+  const at = join(root, folder)
+  const tests = root === '.' ? 'npx vitest run' : `npx vitest run --root ${root} ${folder}`
   const commands = `
 \`\`\`
-npx pawl gen ${folder}/controller.cm                    # after each change of the document
-npx pawl gen crd ${folder}/kind.ts --out ${folder}/crd.yaml
-npx pawl gen rbac ${folder}/controllers.ts --out ${folder}/rbac.yaml
-npx vitest run && npx tsc -p .
-npx pawl dev --controllers ${folder}/controllers.ts     # then: kubectl apply -f ${folder}/crd.yaml, -f ${folder}/sample.yaml
+npx pawl gen ${at}/controller.cm                    # after each change of the document
+npx pawl gen crd ${at}/kind.ts --out ${at}/crd.yaml
+npx pawl gen rbac ${at}/controllers.ts --out ${at}/rbac.yaml
+${tests} && npx tsc -p ${root}
+npx pawl dev --watch --controllers ${at}/controllers.ts     # then: kubectl apply -f ${at}/crd.yaml, -f ${at}/sample.yaml
 \`\`\`
 `
   return `# ${kind}
 
 Keeps a ConfigMap with its message. Say here what the kind is for, in at most 100 words.
 
-Steps: [plan.ts](plan.ts). What it observes and can do: [controller.cm](controller.cm).
+Steps: [plan.ts](plan.ts). Observed objects and actions: [controller.cm](controller.cm).
 ${layout === 'project' ? commands : ''}`
 }
 
@@ -73,7 +79,7 @@ spec:
 }
 
 function fieldsModule({ kind, value, kit }: KindNames): string {
-  return `// What the controller of ${kind} writes, and nobody else (docs/concepts/fields.md "One controller per field").
+  return `// The fields that only the controller of ${kind} writes (docs/concepts/fields.md "One controller per field").
 
 import { type OwnedFields, path } from '${kit}'
 
@@ -98,20 +104,15 @@ export const ${value}Kind = defineKind({
   singular: '${singular}',
   shortNames: [],
   statusSubresource: true,
-  printerColumns: [
-    { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
-    { name: 'Message', type: 'string', jsonPath: '.status.message' },
-  ],
+  printerColumns: [{ name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' }],
   description: 'Keeps a ConfigMap with its message.',
   schema: {
     spec: required(record('The desired state.', { message: required(text('The message in the ConfigMap.')) })),
-    status: record('The observed state.', {
-      message: text('The last observed message in the ConfigMap.'),
-      // Pawl reports code that throws as Ready=False, too.
-      conditions: conditionsField,
-    }),
+    // Code that throws is reported as Ready=False, too.
+    status: record('The observed state.', { conditions: conditionsField }),
   },
-  projection: [path('status.message')],
+  // The fields that \`pawl history\`, \`get\` and \`why\` show.
+  projection: [path('status.conditions')],
   workerVerbs: [],
 })
 
@@ -119,7 +120,7 @@ export type ${kind} = ObjectOf<typeof ${value}Kind>
 `
 }
 
-const CONFIG_MAP = `// The kind of Kubernetes that the controller observes: what it reads of it.
+const CONFIG_MAP = `// The observed kind of Kubernetes, with the fields that the controller reads.
 
 import type { ObjectMeta } from '../../kit/index.ts'
 
@@ -141,7 +142,7 @@ alias ${kind} ${group}/v1alpha1/${kind}
 
 decl ${kind} for ${kind} {
   state {
-    // The ConfigMap of its name, if it is there.
+    // The ConfigMap with the name of the object. Each change of it starts a pass.
     configMap ConfigMap {
       name=\${target.metadata.name}
       owned
@@ -149,76 +150,39 @@ decl ${kind} for ${kind} {
   }
 
   action {
-    // Makes the ConfigMap say what the spec says.
+    // Writes the message of the spec to the ConfigMap.
     ApplyConfigMap(configMap)
-
-    // Deletes the ConfigMap, and waits until it is gone.
-    RemoveConfigMap(configMap)
   }
 }
 `
 }
 
-function actionModule(names: KindNames): string {
-  const { kind, kit } = names
-  return `// Makes the ConfigMap say what the spec says; writes nothing when it does.
+function actionModule({ kind, kit }: KindNames): string {
+  return `// Writes the message of the spec to the ConfigMap. The object is its owner, so Kubernetes deletes the ConfigMap with it.
 
 import { done, type Outcome } from '${kit}'
-import type { ConfigMap } from '${configMapModule(names)}'
 import type { ${kind}Pass } from './controller.gen.ts'
 
-export async function applyConfigMap(
-  { target, act, status }: ${kind}Pass,
-  configMap: ConfigMap | undefined,
-): Promise<Outcome> {
+export async function applyConfigMap({ target, act }: ${kind}Pass): Promise<Outcome> {
+  const { name } = target.metadata
   const { message } = target.spec
-  if (configMap?.data?.['message'] !== message) {
-    await act.apply({
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-      metadata: { name: target.metadata.name },
-      data: { message },
-    })
-  }
-  status['message'] = message
+  // Writes nothing if the ConfigMap already has the message.
+  await act.apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { message } })
   return done
 }
 `
 }
 
-function removalModule(names: KindNames): string {
-  const { kind, kit } = names
-  return `// Deletes the ConfigMap and waits for its end: the finalizer keeps the object until this is \`done\`. Owned objects are deleted by Kubernetes, so
-// make of this what does not: something outside of the cluster, or a last look.
-
-import { done, type Outcome, stop } from '${kit}'
-import type { ConfigMap } from '${configMapModule(names)}'
-import type { ${kind}Pass } from './controller.gen.ts'
-
-export async function removeConfigMap({ act }: ${kind}Pass, configMap: ConfigMap | undefined): Promise<Outcome> {
-  if (configMap === undefined) return done
-  if (configMap.metadata.deletionTimestamp === undefined) await act.remove(configMap)
-  return stop('the ConfigMap is being deleted')
-}
-`
-}
-
 function planModule({ kind, value, kit }: KindNames): string {
-  return `// The steps of a pass, on one screen.
+  return `// The steps of a pass: the action, then the condition Ready, also after a fault.
 
-import { always, checkedPlan, reportFaults, sequential } from '${kit}'
+import { always, checkedPlan, reportFaults } from '${kit}'
 import { applyConfigMap } from './apply-config-map.ts'
 import { type ${kind}Pass, ${value}Steps } from './controller.gen.ts'
-import { removeConfigMap } from './remove-config-map.ts'
 
-const step = ${value}Steps({ applyConfigMap, removeConfigMap })
-const report = reportFaults<${kind}Pass>({ type: 'Ready' })
+const step = ${value}Steps({ applyConfigMap })
 
-/** What a pass over a ${kind} does. */
-export const ${value}Plan = checkedPlan(always(sequential(step.applyConfigMap), report))
-
-/** What it does while the ${kind} is being deleted. */
-export const ${value}Deletion = checkedPlan(always(sequential(step.removeConfigMap), report))
+export const ${value}Plan = checkedPlan(always(step.applyConfigMap, reportFaults<${kind}Pass>({ type: 'Ready' })))
 `
 }
 
@@ -229,24 +193,22 @@ function configMapModule({ layout }: KindNames): string {
 
 /** In a checkout: the controller for the registry. */
 function controllerModule(names: KindNames): string {
-  return `// What the engine knows of the controller of ${names.kind}: it runs in level mode.
+  return `// Registers the controller of ${names.kind}, which runs in level mode.
 
 ${definition(names)}`
 }
 
-function definition({ value, group, kit }: KindNames): string {
+function definition({ value, kit }: KindNames): string {
   return `import { defineLevel } from '${kit}'
 import { ${value}Queries } from './controller.gen.ts'
 import { ${value}Kind } from './kind.ts'
-import { ${value}Deletion, ${value}Plan } from './plan.ts'
+import { ${value}Plan } from './plan.ts'
 
 export const ${value}Controller = defineLevel({
   name: '${value}',
   target: ${value}Kind,
   queries: ${value}Queries,
   plan: ${value}Plan,
-  finalizer: '${group}/${value}',
-  onDelete: ${value}Deletion,
   writes: ['v1/ConfigMap'],
 })
 `
@@ -274,7 +236,7 @@ export const controllers = [${names.value}Controller]
 `
 }
 
-/** The test of the kind: a pass over an object, and a pass over a deleted object. */
+/** The test of the kind: passes over an object. */
 export function testModule({ kind, value, layout, folder }: KindNames): string {
   const isOwn = layout === 'checkout'
   const from = isOwn ? `../../../../${folder}` : '.'
@@ -295,7 +257,7 @@ describe('a pass over an object of kind ${kind}', () => {
     const { outcome, written, status, next } = await runPass(${value}Controller, { target })
     expect([outcome, written]).toEqual([done, ['apply ConfigMap one']])
     expect(next.state.configMap?.data).toEqual({ message: 'hello' })
-    expect(status).toMatchObject({ message: 'hello', conditions: [{ type: 'Ready', status: 'True' }] })
+    expect(status).toMatchObject({ conditions: [{ type: 'Ready', status: 'True' }] })
   })
 
   it('writes nothing if the ConfigMap has the desired message', async () => {
@@ -303,21 +265,11 @@ describe('a pass over an object of kind ${kind}', () => {
     expect(written).toEqual([])
   })
 
-  it('reports a fault as Ready=False, and only observed values in the status', async () => {
+  it('reports a fault as Ready=False', async () => {
     const fault = { code: 'Forbidden', message: 'no', retryable: true }
     const { outcome, status } = await runPass(${value}Controller, { target, fails: { apply: fault } })
     expect(outcome.faults).toEqual([fault])
-    expect(status).not.toHaveProperty('message')
     expect(status['conditions']).toMatchObject([{ type: 'Ready', status: 'False', reason: 'Forbidden', message: 'no' }])
-  })
-
-  it('releases the object when the ConfigMap does not exist any more', async () => {
-    const { finalizer } = ${value}Controller
-    const metadata = { deletionTimestamp: '2026-01-02T00:00:00Z', finalizers: [finalizer ?? ''] }
-    const going = { target: { ...target, metadata }, state: { configMap: mapWith('hello') } }
-    const first = await runPass(${value}Controller, going)
-    expect([first.written, first.ended]).toEqual([['remove ConfigMap one'], undefined])
-    expect((await runPass(${value}Controller, first.next)).ended).toBe('Deleted')
   })
 })
 `

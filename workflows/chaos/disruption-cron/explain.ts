@@ -2,9 +2,14 @@
 
 import { fieldsOf, type StatusExplanation, textOf } from '../../kit/index.ts'
 import { childName } from '../child-disruption.ts'
+import { explainStop } from '../emergency-stop.ts'
 import type { SkipReason } from './due.ts'
 
-export function explainCron(cron: object): StatusExplanation {
+export function explainCron(cron: object, namespaces: readonly object[] = []): StatusExplanation {
+  return explainStop(cron, namespaces, explainSchedule(cron))
+}
+
+function explainSchedule(cron: object): StatusExplanation {
   const { metadata, spec, status } = fieldsOf(cron)
   const { targetResource } = fieldsOf(spec)
   const { nextScheduleTime: next, pausedSince, ...last } = fieldsOf(status)

@@ -2,8 +2,13 @@
 
 import { fieldsOf, type StatusExplanation, textOf } from '../../kit/index.ts'
 import { childName } from '../child-disruption.ts'
+import { explainStop } from '../emergency-stop.ts'
 
-export function explainRollout(rollout: object): StatusExplanation {
+export function explainRollout(rollout: object, namespaces: readonly object[] = []): StatusExplanation {
+  return explainStop(rollout, namespaces, explainChange(rollout))
+}
+
+function explainChange(rollout: object): StatusExplanation {
   const { metadata, spec, status } = fieldsOf(rollout)
   const { kind, name } = fieldsOf(fieldsOf(spec)['targetResource'])
   const target = `${textOf(kind)} "${textOf(name)}"`

@@ -67,7 +67,7 @@ interface Siblings {
   readonly flow?: (object: object) => Flow
 }
 
-/** The objects in which the jobs of an object of the kind store their inputs, for `pawl diff`. The object owns them. */
+/** The objects in which the jobs of an object of the kind store their inputs, which the object owns, and where the inputs come from; for `pawl diff` and `why`. */
 export interface JobInputs {
   /** The word for one input, such as `import`. */
   readonly noun: string
@@ -76,6 +76,18 @@ export interface JobInputs {
   readonly inputOf: (projection: Projection) => JobInput | undefined
   /** Reads the complete object. */
   readonly valueOf: (object: object) => InputValue
+  /** The objects that the inputs of the next job come from. Takes the complete object that has the jobs. */
+  readonly sourcesOf: (object: object) => readonly InputSource[]
+}
+
+/** An object in the same namespace. */
+export interface InputSource {
+  /** The name of the input. */
+  readonly name: string
+  readonly apiVersion: string
+  readonly kind: string
+  readonly plural: string
+  readonly object: string
 }
 
 interface JobInput {

@@ -6,6 +6,8 @@ export interface StatusExplanation {
   readonly phase?: string
   /** The reason why the object waits or failed: one clause without a full stop. */
   readonly summary?: string
+  /** The command of Pawl that ends the wait, such as `chaos resume -n team-a`. */
+  readonly command?: string
   /** Objects that it deployed; their pods may have the reason. */
   readonly deployed?: readonly DeployedObject[]
 }
@@ -19,5 +21,9 @@ export interface DeployedObject {
   readonly uid: string
 }
 
-/** Pure. Takes the live object or its projection. */
-export type ExplainStatus = (object: object) => StatusExplanation
+/**
+ * Pure. Takes the live object or its projection.
+ *
+ * @param namespaces the live Namespaces that the controller watches for the object; only `pawl why` reads them.
+ */
+export type ExplainStatus = (object: object, namespaces?: readonly object[]) => StatusExplanation

@@ -3,7 +3,20 @@
 //
 //   I1. Only values from ConfigMaps are returned: others may be secrets.
 
-import { isFields, type JobInputs, label, type Projection, textAt, valueAt, annotation } from '../../kit/index.ts'
+import {
+  annotation,
+  fieldsOf,
+  type InputSource,
+  isFields,
+  type JobInputs,
+  label,
+  listOf,
+  type Projection,
+  textAt,
+  textOf,
+  valueAt,
+  type WatchedKind,
+} from '../../kit/index.ts'
 import {
   JOB_ID_LABEL,
   KEY_LABEL,
@@ -31,6 +44,32 @@ export const installationInputs: JobInputs = {
     const value = valueAt(object, ['data'])
     return { source: sourceText(kind, name, key), value, ...(previous !== undefined && { previous }) }
   },
+  sourcesOf: importSources,
+}
+
+function importSources(installation: object): readonly InputSource[] {
+  const imports = fieldsOf(fieldsOf(fieldsOf(installation)['spec'])['imports'])
+  const data = listOf(imports['data']).map(fieldsOf)
+  const targets = listOf(imports['targets']).map(fieldsOf)
+  const from = (resource: Omit<InputSource, 'name' | 'object'>, name: unknown, ...objects: readonly unknown[]) =>
+    objects.map(textOf).flatMap((object) => (object === '' ? [] : [{ ...resource, name: textOf(name), object }]))
+  return [
+    ...data.flatMap(({ name, dataRef, configMapRef, secretRef }) => [
+      ...from(resourceOf(dataObjectKind), name, dataRef),
+      ...from(CONFIG_MAP, name, fieldsOf(configMapRef)['name']),
+      ...from(SECRET, name, fieldsOf(secretRef)['name']),
+    ]),
+    ...targets.flatMap(({ name, target, targets: list, targetMap }) =>
+      from(resourceOf(targetKind), name, target, ...listOf(list), ...Object.values(fieldsOf(targetMap))),
+    ),
+  ]
+}
+
+const CONFIG_MAP = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' }
+const SECRET = { apiVersion: 'v1', kind: 'Secret', plural: 'secrets' }
+
+function resourceOf({ apiVersion, kind, plural }: WatchedKind): Omit<InputSource, 'name' | 'object'> {
+  return { apiVersion, kind, plural }
 }
 
 function sourceText(kind: string, name: string, key: string | undefined): string {

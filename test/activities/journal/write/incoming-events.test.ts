@@ -6,7 +6,7 @@ const kept = (value: string) => {
   const { projection } = reduceEvent(
     seen('ADDED', { version: 1, annotations: { [OPERATION]: value, other: 'x' } }),
     'watch',
-    undefined,
+    { contentKey: undefined, now: () => new Date(0) },
   )
   return (projection['metadata'] as { annotations: Record<string, string> }).annotations
 }

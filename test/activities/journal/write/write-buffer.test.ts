@@ -9,7 +9,7 @@ const ownerReferences = [
 
 const told = (uid: string, resourceVersion: number, type: 'MODIFIED' | 'DELETED' = 'MODIFIED'): WriteNews => {
   const projection = { metadata: { namespace: 'n', ownerReferences } }
-  const seen = { missed: false, unfollowed: false, ownerUid: 'owner', hash: undefined, projection }
+  const seen = { missed: false, unfollowed: false, ownerUid: 'owner', hash: undefined, projection, managers: {} }
   const origin = { source: 'write', writer: 'run', conflicted: false } as const
   return { events: [{ event: { ...at(uid), type, resourceVersion, ...seen }, origin }], finished: [] }
 }

@@ -31,6 +31,19 @@ describe('the changes of an object', () => {
     expect(changesOf({ before, after: { ...before, status: { phase: 'Failed' } } }, showing)).toEqual([])
   })
 
+  it('list each added and removed finalizer, and mark those of Pawl', () => {
+    const rules = { ...showing, internal: ['metadata.finalizers.example.org/pawl'] }
+    const finalizers = (...names: readonly string[]) => object({}, { finalizers: names })
+    const before = finalizers('example.com/old', 'example.com/same')
+    const after = finalizers('example.org/pawl', 'example.com/same', 'example.com/new')
+    const field = 'metadata.finalizers'
+    expect(changesOf({ before, after }, rules)).toEqual([
+      { field, before: '"example.com/old"', after: undefined },
+      { field, before: undefined, after: '"example.org/pawl"', internal: true },
+      { field, before: undefined, after: '"example.com/new"' },
+    ])
+  })
+
   it('show the part in which long values differ, and mark fields of Pawl', () => {
     const long = (middle: string) => `${'a'.repeat(300)}${middle}${'z'.repeat(300)}`
     const annotated = (hash: string) => ({ annotations: { 'example.org/hash': hash } })

@@ -32,6 +32,7 @@ const NOTHING = {
   internal: [],
   internalOfChildren: {},
   importers: [],
+  idleRoots: [],
   unknownImporters: new Map(),
   unvalidated: [],
 }
@@ -138,7 +139,6 @@ describe('a plan', () => {
     }))
     const importer = (name: string, namespace: string, of = 'settings') => ({
       kind: 'Root',
-      shortName: 'rt',
       namespace,
       name,
       imports: [`Settings ${of}`],
@@ -155,7 +155,9 @@ describe('a plan', () => {
       { before: same, after: same },
     ]
     const unknownImporters = new Map([['m', 'forbidden']])
-    const plan = createPlan({ ...NOTHING, applied, writes, importers, unknownImporters }, [], new Map())
+    const idleRoots = ['api', 'unrelated'].map((name) => ({ kind: 'Root', namespace: 'n', name }))
+    const preview = { ...NOTHING, applied, writes, importers, unknownImporters, idleRoots }
+    const plan = createPlan(preview, [], new Map())
     expect(planText(plan, { paint: plainPaint, hasJournal: true, files: ['a.yaml'] })).toBe(
       [
         'Changes: 1 changed (1 unchanged)',
@@ -166,10 +168,34 @@ describe('a plan', () => {
         '    imported by Root n/web; add its manifest to see its changes',
         '',
         'Pawl cannot list the Installations in namespace m that import these objects: forbidden',
-        'next: kubectl apply --server-side --force-conflicts -f a.yaml, then pawl reconcile rt/web -n n',
+        'next: kubectl apply --server-side --force-conflicts -f a.yaml, then pawl reconcile root/api root/web -n n',
         '',
       ].join('\n'),
     )
+  })
+
+  it.each([
+    ['its spec is new', { after: object('shop', {}, {}, 'Root') }, 'unchanged', true],
+    ['its spec changes', { before: object('shop', { size: 1 }, {}, 'Root') }, 'unchanged', true],
+    ['one of its items changes', {}, 'changed', true],
+    ['only its labels change', { before: object('shop', {}, { labels: { a: 'b' } }, 'Root') }, 'unchanged', false],
+  ] as const)('suggests to reconcile a root of the files if %s', (_, write, state, isSuggested) => {
+    const root = object('shop', {}, {}, 'Root')
+    const db = { before: object('shop-db'), after: object('shop-db', state === 'changed' ? { size: 2 } : {}) }
+    const before = 'before' in write || 'after' in write ? undefined : root
+    const plan = createPlan(
+      {
+        ...NOTHING,
+        applied: [{ at: 'a.yaml', object: root, namespace: 'n' }],
+        writes: [{ before, after: root, ...write }, db],
+        idleRoots: [{ kind: 'Root', namespace: 'n', name: 'shop' }],
+        jobs: [{ subject, end: 'succeeds', items: [item('db', 1)], jobs: [] }],
+      },
+      [],
+      new Map(),
+    )
+    const text = planText(plan, { paint: plainPaint, hasJournal: true, files: ['a.yaml'] })
+    expect(text.includes(', then pawl reconcile root/shop -n n\n')).toBe(isSuggested)
   })
 
   it('warns of a type that the user probably misspelt, and lists the types of Pawl', () => {

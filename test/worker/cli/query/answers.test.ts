@@ -14,7 +14,7 @@ import { stateAtEnd, endedWell, isOver } from '../../../../worker/cli/query/job-
 import { explainJob } from '../../../../worker/cli/query/why-text.ts'
 import { deletionOrder } from '../../../../worker/cli/query/deletion-order.ts'
 import type { JobNode } from '../../../../worker/cli/query/job-tree.ts'
-import { nextStep } from '../../../../worker/cli/query/next-step.ts'
+import { nextAfterTrace, nextStep } from '../../../../worker/cli/query/next-step.ts'
 import { queueSentence, notStartedSentences } from '../../../../worker/cli/query/waiting.ts'
 import { formatTime, plainPaint } from '../../../../worker/cli/query/format.ts'
 import { after, BEGIN, job, node, nothing, object, quiet } from './build-node.ts'
@@ -43,6 +43,16 @@ describe('the tree of a job', () => {
       expect.stringMatching(/^└─ DeployItem ns\/db \| Failed \| 2.0s \| ·{10}█{10} \| no such image$/),
       '',
     ])
+  })
+
+  it.each([
+    ['the failed item', tree, {}, 'why deployitem/db -n ns'],
+    ['the root in a trace of an earlier job', tree, { job: 'j0' }, 'why inst/shop -n ns --job j0'],
+    ['the history of a job that succeeded', good, {}, 'history inst/shop -n ns'],
+  ])('has as its next command %s', (...[, root, flags, command]) => {
+    expect(nextAfterTrace(root, ['inst', 'shop'], { cluster: 'local', namespace: 'ns', ...flags })).toBe(
+      `next: pawl ${command}`,
+    )
   })
 
   it('shows the time before the first stored phase', () => {
@@ -200,7 +210,7 @@ describe('a queued job', () => {
   })
 
   it.each([
-    ['a pipe or -o wide shows the whole reason', Infinity, 3000],
+    ['a pipe or -o wide shows the whole reason', Infinity, 'failed at 04:05:07: '.length + 3000],
     ['a wide terminal shows it to the end of the line', 150, 150 - 'shop   Failed   1.0s       '.length],
     ['a narrow terminal shows 80 characters', 80, 80],
   ])('%s', (_, lineWidth, length) => {
@@ -208,7 +218,7 @@ describe('a queued job', () => {
     const of = job('shop', { lastError: { message: 'x'.repeat(3000) }, finishedAt: after(1000) })
     const options = { now: BEGIN, paint: plainPaint, wide: false, withNamespace: false, withKind: false, lineWidth }
     const [, line] = getTable([{ object: shown, job: of, awaited: [], unfinished: [] }], options).split('\n')
-    expect(/x+\.*$/.exec(line ?? '')?.[0]).toHaveLength(length)
+    expect(/(?<=Failed +\S+ +)failed at \S+ x+\.*$/.exec(line ?? '')?.[0]).toHaveLength(length)
   })
 
   it('states that in addition to the state of the previous job', () => {
@@ -216,6 +226,10 @@ describe('a queued job', () => {
     const lastError = { message: 'no such image' }
     const found = { object: failing, job: job('shop', { lastError }), awaited: [], unfinished: [] }
     expect(waitText({ ...found, queuePosition: { due: BEGIN, ahead: 0 } })).toBe('its turn; no such image')
+    const ended = { ...found, job: job('shop', { lastError, ...end(5, 'Failed') }) }
+    expect(waitText({ ...ended, queuePosition: { due: BEGIN, ahead: 0 } })).toBe(
+      `its turn; failed at ${after(5).toISOString()}: no such image`,
+    )
   })
 
   it('states that no worker has started its run', () => {
@@ -264,7 +278,7 @@ describe('an item that no deployer has picked up', () => {
     const input = { status: undefined, words: ['inst/shop'], flags: { cluster: 'local' } }
     const shop = node(object('Installation', 'shop'), { job: job('shop') })
     expect(nextStep({ ...input, path: [shop, item('landscaper.gardener.cloud/moc')] })).toMatch(
-      /; or pawl interrupt inst\/shop, then give the item a new name and type .*, apply the change, and pawl reconcile inst\/shop$/,
+      /; or pawl interrupt inst\/shop, then apply the item with a new name .*; if no job starts by itself: pawl reconcile inst\/shop$/,
     )
     expect(reasonsOf(item('landscaper.gardener.cloud/moc'), quiet)).toEqual([
       'DeployItem ns/db: spec.type: no deployer has picked up type "landscaper.gardener.cloud/moc"; did you mean "landscaper.gardener.cloud/mock"?',
@@ -323,6 +337,13 @@ describe('an item whose objects are not ready', () => {
     })
   })
 
+  it('has as its next step the command of its kind, such as the end of an emergency stop', () => {
+    const flags = { cluster: 'local', namespace: 'ns', dataDir: '/tmp/d' }
+    expect(nextStep({ path: [shop], status: undefined, command: 'chaos resume --all', words: ['x/y'], flags })).toBe(
+      'next: pawl chaos resume --all --data-dir /tmp/d',
+    )
+  })
+
   it('is explained in the tree and in lists', () => {
     const found = 'Deployment apps/web: 0 of 2 replicas available (2 pods: no node matches disk=ssd)'
     const statuses = new Map([[item.object.uid, status]])
@@ -346,7 +367,7 @@ describe('an item whose objects are not ready', () => {
         flags: { cluster: 'local' },
       }),
     ).toBe(
-      `next: ${command}; if the spec is wrong: pawl interrupt inst/shop, then apply the corrected spec and pawl reconcile inst/shop`,
+      `next: ${command}; if the spec is wrong: pawl interrupt inst/shop, then apply the corrected spec; if no job starts by itself: pawl reconcile inst/shop`,
     )
   })
 })

@@ -77,6 +77,7 @@ export const event = (seq: number, more: Partial<EventRecord> = {}): EventRecord
   type: 'MODIFIED',
   source: 'watch',
   writer: null,
+  manager: null,
   projection: { status: { phase: 'Init' } },
   outcome: 'wake',
   reason: null,

@@ -53,6 +53,7 @@ const edit: VersionChange = {
     type: 'MODIFIED',
     source: 'watch',
     writer: null,
+    manager: null,
     projection: {},
     outcome: 'wake',
     reason: null,
@@ -124,6 +125,14 @@ describe('the comparison of two jobs', () => {
         '  patch DeployItem.g/ns/db: 1 -> 2',
         '  patch DeployItem.g/ns/db, refused: 0 -> 1',
       ]),
+    )
+  })
+
+  it('says when which job deleted the object', () => {
+    const deleted = side('j3', 'Succeeded', { children: [] })
+    const after3 = { ...deleted, job: { ...deleted.job, outcome: 'Deleted' } }
+    expect(linesOf(diffOf(later, after3, { edits: [], inputs: [] }), true)[0]).toBe(
+      'Installation ns/shop: was deleted at 2026-02-03T04:05:10.000Z by job j3; before Failed',
     )
   })
 

@@ -93,14 +93,17 @@ describe('changes between versions', () => {
 })
 
 describe('the writer of a version', () => {
-  const change = (value: string) => `metadata.annotations."landscaper.gardener.cloud/reconcile-reason": ${value}`
+  const reason = (value: string) => `metadata.annotations."landscaper.gardener.cloud/reconcile-reason": ${value}`
+  const interrupt = 'metadata.annotations."landscaper.gardener.cloud/operation": reconcile -> interrupt'
   it.each([
-    ['by system:admin: new certificate', null, 'pawl, for system:admin (not verified)'],
-    ['by ann: a -> by bob', null, 'pawl, for bob (not verified)'],
-    ['by bob', 'run/x', undefined],
-    ['retry', null, undefined],
-  ])('with the reconcile reason %j and the run %s is %s', (value, writer, client) => {
-    expect(requesterIn({ writer }, ['metadata.generation: 2', change(value)])).toBe(client)
+    [reason('by system:admin: new certificate'), {}, 'pawl, for system:admin (not verified)'],
+    [reason('by ann: a -> by bob'), {}, 'pawl, for bob (not verified)'],
+    [reason('by bob'), { writer: 'run/x' }, undefined],
+    [reason('retry'), {}, undefined],
+    [interrupt, { manager: 'pawl-cli' }, 'a user with pawl interrupt'],
+    [interrupt, { manager: 'kubectl-annotate' }, undefined],
+  ])('with %j by %j is %s', (change, by, client) => {
+    expect(requesterIn({ writer: null, manager: null, ...by }, ['metadata.generation: 2', change])).toBe(client)
   })
 })
 

@@ -31,6 +31,7 @@ function copy(key: string, ...writers: readonly string[]) {
     version: index,
     source: 'write',
     writer: 'run',
+    manager: null,
     outcome: 'ignored',
     reason: null,
     type: jobID === '-' ? 'DELETED' : 'MODIFIED',

@@ -6,7 +6,7 @@ import { plainPaint } from '../../../../worker/cli/query/format.ts'
 import { getTable } from '../../../../worker/cli/query/get.ts'
 import { phaseOf } from '../../../../worker/cli/query/job-tree.ts'
 import { causeIn, phaseOfRow, waitText, withAwaitedRows } from '../../../../worker/cli/query/listed-object.ts'
-import { levelRunText } from '../../../../worker/cli/query/level-run.ts'
+import { levelRunText, writesOfRun } from '../../../../worker/cli/query/level-run.ts'
 import { nextReplay, nextStep } from '../../../../worker/cli/query/next-step.ts'
 import { reasonsOf } from '../../../../worker/cli/query/root-cause.ts'
 import { explainJob } from '../../../../worker/cli/query/why-text.ts'
@@ -81,7 +81,7 @@ describe("an object of a user's controller in level mode", () => {
     ])
     const flags = { cluster: 'local', dataDir: '/tmp/d' }
     expect(nextStep({ path: [broken], status: undefined, words: ['website/web'], flags })).toBe(
-      'next: fix the code and restart the worker; see the pass with pawl replay website/web -n ns --data-dir /tmp/d --controllers FILE',
+      'next: fix site/apply.ts:14:49 and restart the worker, which runs the pass again; follow it with pawl trace website/web -w -n ns --data-dir /tmp/d',
     )
   })
 })
@@ -101,7 +101,7 @@ describe('a list with installations that wait for each other', () => {
 
   it('shows the reason of the lowest object, and names the object that has the reason first', () => {
     const rows = withAwaitedRows([taker, middle, base])
-    const [first, second, last] = rows.map(waitText)
+    const [first, second, last] = rows.map((one) => waitText(one))
     expect(last).toMatch(/^DeployItem ns\/base-db: spec\.type: no deployer has picked up type "x\/y"; /)
     expect([first, second]).toEqual([last, last])
     expect(causeIn(rows)?.object.name).toBe('base')
@@ -109,7 +109,7 @@ describe('a list with installations that wait for each other', () => {
 
   it('may have a cycle', () => {
     const ring = of('b-middle', { awaited: [{ ...taker.object, since: BEGIN }] })
-    expect(withAwaitedRows([taker, ring]).map(waitText)).toEqual([
+    expect(withAwaitedRows([taker, ring]).map((one) => waitText(one))).toEqual([
       'Installation ns/b-middle: Installation ns/a-taker',
       'Installation ns/a-taker: Installation ns/b-middle',
     ])
@@ -131,7 +131,7 @@ describe('the trace of a run in level mode', () => {
     ...more,
   })
   const linesOf = (...writes: readonly ReturnType<typeof write>[]) =>
-    levelRunText(writes, BEGIN, options)
+    levelRunText(writesOfRun(writes, { startedAt: BEGIN }), options)
       .replaceAll(/^\d\d:\d\d:\d\d {2}/gm, '')
       .split('\n')
 

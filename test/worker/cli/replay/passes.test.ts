@@ -26,6 +26,7 @@ const EVENT = {
   resource_version: 12,
   type: 'MODIFIED',
   writer: null,
+  manager: 'kubectl-edit',
   projection: { status: { phase: 'Ready' } },
 }
 const WRITE = {
@@ -51,7 +52,9 @@ describe('the passes of a run', () => {
   it('show what woke each of them', () => {
     expect(passes.map(({ wokenBy }) => wokenBy)).toEqual([
       ['the start of the job: first seen'],
-      ['Part default/p (event 7, version 12) changed by another client at 2026-01-01T00:00:00.000Z, phase Ready'],
+      [
+        'Part default/p (event 7, version 12) changed by field manager kubectl-edit at 2026-01-01T00:00:00.000Z, phase Ready',
+      ],
       ["the run's due time"],
       ['the end of a background activity'],
     ])

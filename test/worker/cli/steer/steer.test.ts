@@ -7,6 +7,7 @@ import {
   isNotable,
   remedies,
   runningJobBlocker,
+  unstartedDeletion,
 } from '../../../../worker/cli/steer/blockers.ts'
 import { deletionOrderText } from '../../../../worker/cli/steer/deletion-order.ts'
 import { treeOf, childrenFirst } from '../../../../worker/cli/steer/live-tree.ts'
@@ -158,6 +159,35 @@ describe('a blocked deletion', () => {
     expect(blocker(busy, { phase: 'Succeeded', jobID: 'j1', jobIDFinished: 'j1' })).toBeUndefined()
     expect(blocker({ ...busy, phase: 'Deleting' }, busy)).toBeUndefined()
     expect(blocker({ ...busy, paused: { by: 'alice' } }, busy)).toBeUndefined()
+  })
+
+  it('has the reason why a running uninstall has not ended', () => {
+    const conditions = [{ type: 'ResourcesReady', status: 'False', message: 'ConfigMap a/b is being deleted' }]
+    const times = { lastReconcileTime: SINCE, jobIDGenerationTime: SINCE }
+    const uninstalling = { phase: 'Deleting', jobID: 'j2', jobIDFinished: 'j1', conditions, ...times }
+    const waitsOf = (status: object) =>
+      blockersOf({ kind: kindOf('DeployItem'), object: object('db', undefined, deleting, status), children: [] })
+    expect(waitsOf(uninstalling)).toMatchObject([{ waits: ['ConfigMap a/b is being deleted'], isStuck: false }])
+    expect(waitsOf({ ...uninstalling, jobID: 'j1' })).toMatchObject([{ waits: [] }])
+  })
+
+  it.each([
+    ['30 s after the deletion, without a job', 31, {}, true],
+    ['before', 29, {}, false],
+    ['while its job runs', 31, { jobID: 'j2' }, false],
+    ['after its job has failed', 31, { phase: 'DeleteFailed' }, false],
+    [
+      'while a condition has the reason',
+      31,
+      { conditions: [{ type: 'WaitsForSiblings', status: 'True', message: 'x' }] },
+      false,
+    ],
+  ])('points to the worker: %s', (_, seconds, status, isShown) => {
+    const now = new Date(Date.parse(SINCE) + seconds * 1000)
+    const found = unstartedDeletion(treeOf({ ...root, object: object('shop', undefined, deleting, status) }, []), now)
+    expect(found?.waits).toEqual(
+      isShown ? ["no job has started; pawl doctor checks Pawl's worker and bridge"] : undefined,
+    )
   })
 
   it('shows remedies if only a user can continue it', () => {

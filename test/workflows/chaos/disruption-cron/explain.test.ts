@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
 import { explainCron } from '../../../../workflows/chaos/disruption-cron/explain.ts'
+import { EMERGENCY_STOP_ANNOTATION } from '../../../../workflows/chaos/contract.ts'
 import { cronSpec, parentOf } from '../parents.ts'
 
 const AT_9 = '2026-01-02T09:00:00Z'
@@ -38,6 +39,20 @@ describe('the explanation of a DisruptionCron', () => {
     ['the pause', { pausedSince: AT_9 }, `paused since ${AT_9}; to continue, remove spec.paused`],
   ])('has %s', (_what, status, summary) => {
     expect(explainCron({ ...parentOf(cronSpec()), status })).toEqual({ summary })
+  })
+
+  it.each([
+    ['its namespace', 'shop', 'oncall: load test', ' (oncall: load test)', 'chaos resume -n shop'],
+    ['the whole cluster', 'chaos-engineering', 'true', '', 'chaos resume --all'],
+  ])('has first the emergency stop of %s, and the command that lifts it', (...[, name, stop, why, command]) => {
+    const annotations = { [EMERGENCY_STOP_ANNOTATION]: stop }
+    const namespaces = [{ metadata: { name: 'calm' } }, { metadata: { name, annotations } }]
+    const cron = { metadata: { namespace: 'shop' }, status: NEXT }
+    expect(explainCron(cron, namespaces)).toEqual({
+      summary: `the emergency stop of namespace "${name}"${why} holds it, so no Disruption is created until pawl ${command}; next run at 2026-01-02T11:00:00Z`,
+      command,
+    })
+    expect(explainCron(cron, namespaces.slice(0, 1)).command).toBeUndefined()
   })
 
   it('is empty before the first pass', () => {
