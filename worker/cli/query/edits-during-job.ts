@@ -5,24 +5,30 @@ import type { EventRecord } from '../../../activities/journal/read/event-queries
 import type { JobRecord, ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
 import { annotation, path, textAt, valueAt, type Projection } from '../../../workflows/kit/index.ts'
 import { suggestedCommand } from '../suggestion.ts'
-import { steeringOf } from './explain-status.ts'
+import { isInLevelMode, steeringOf } from './explain-status.ts'
 import { deletionIn, formatTime, nameOf, singleLine } from './format.ts'
 
 type SubjectWithJob = { readonly object: ObjectRecord; readonly job: JobRecord | undefined }
 
+/** A controller in level mode has no jobs: its next pass handles each request. */
+function isJobRunning({ object, job }: SubjectWithJob): boolean {
+  return job?.outcome === null && !isInLevelMode({ object, job })
+}
+
 /** True if the deletion was requested while a job of another kind runs: the deletion waits for its end. */
 export function isDeletionWaiting({ object, job }: SubjectWithJob): boolean {
   const deletion = object.deleted ? undefined : deletionIn(object.projection)
-  if (deletion === undefined || job === undefined || job.outcome !== null) return false
+  if (deletion === undefined || job === undefined || !isJobRunning({ object, job })) return false
   return job.startedAt.getTime() < Date.parse(deletion.since) && !/delet/i.test(job.phase ?? '')
 }
 
 /** True if users edited the spec after the running job started. */
-function isEdited({ object: { projection }, job }: SubjectWithJob): boolean {
+function isEdited(subject: SubjectWithJob): boolean {
+  const { projection } = subject.object
   const [generation, observed] = [path('metadata.generation'), path('status.observedGeneration')].map((at) =>
     Number(valueAt(projection, at)),
   )
-  if (job === undefined || job.outcome !== null || generation === undefined || observed === undefined) return false
+  if (!isJobRunning(subject) || generation === undefined || observed === undefined) return false
   // The request of a deletion increments the generation too.
   return observed > 0 && generation - observed - (deletionIn(projection) === undefined ? 0 : 1) > 0
 }

@@ -87,6 +87,16 @@ describe('a request of a user during a job', () => {
     expect(isDeletionWaiting(running({ metadata }, { phase: 'Deleting' }))).toBe(false)
   })
 
+  it('waits for no job in level mode', () => {
+    const deletionTimestamp = after(60_000).toISOString()
+    const finalizers = ['finalizer.chaos.datadoghq.com']
+    const projection = { metadata: { deletionTimestamp, finalizers, generation: 5 }, status: { observedGeneration: 2 } }
+    const slow = { ...object('Disruption', 'slow', projection), group: 'chaos.datadoghq.com' }
+    const deleted = node(slow, { job: job('slow', { jobID: '' }) })
+    expect([isDeletionWaiting(deleted), editSentences(deleted, BEGIN)]).toEqual([false, []])
+    expect(next(deleted)).toBe('next: kubectl events --for disruption/slow -n ns')
+  })
+
   it('that interrupts the job is shown with the user', () => {
     const metadata = { annotations: { 'landscaper.gardener.cloud/operation': 'interrupt' } }
     const ended = node(object('Installation', 'shop'), { job: job('shop', end(9000, 'Failed')) })
