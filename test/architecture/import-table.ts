@@ -1,38 +1,15 @@
 // The import table of docs/adr/0002 and the design, as data: each row has a rule as a sentence, and the imports that it
 // permits. The first row that matches a module applies. A module without a row is a violation.
 
+import { ANY, DEPS, KIT, NONE, type Row, WING } from './import-row.ts'
 import type { ModuleImport, SourceModule } from './source-module.ts'
+import { WING_PROGRAM_ROWS } from './wing-program-rows.ts'
 
-export interface Row {
-  /** The rule. It is the title of the row's test. */
-  readonly sentence: string
-  readonly of: RegExp
-  /**
-   * Paths that may be imported. `$1` and `$2` are the groups of `of`; `$hosted` are the folders of the kinds that the
-   * kind `$2` hosts.
-   */
-  readonly may: readonly string[]
-  /** Further paths, from which types may be imported. */
-  readonly mayType?: readonly string[]
-  /** Further paths, which may be imported by `import()` calls. Bundles do not contain modules that are imported so. */
-  readonly mayCall?: readonly string[]
-  /** Packages and Node.js built-ins from which values may be imported. Types may be imported from any package. */
-  readonly packages: RegExp
-}
-
-const NONE = /^$/
-const ANY = /./
-const KIT = '^workflows/kit/index\\.ts$'
 /** Processes that may read no other module of the kit load this module, too. */
 const KIT_LEAVES = '^workflows/kit/kind/(?:exact-json|json-fields|shorten-list)\\.ts$'
 /** Modules of the kit that do not import Temporal and run in the sandbox. */
 const PURE_KIT = '^workflows/kit/(?!dsl/|run/loop/|testing/)'
 const RUNS = '^workflows/kit/run/loop/index\\.ts$'
-const DEPS = '^activities/deps\\.ts$'
-/** Folders of a wing that contain no kind: pure functions for several kinds and for activities. */
-const SHARED_FOLDERS = '(?:model|database|resources)'
-/** Pure modules that the whole wing may import: names, kinds, parts of their schemas, rules, and shared folders. */
-const WING = `^workflows/$1/(?:[^/]+\\.ts|${SHARED_FOLDERS}/[^/]+\\.ts|[^/]+/(?:kind|(?:schema|rules)/[^/]+)\\.ts|deploy-item/(?:deployers\\.gen|handled-types)\\.ts)$`
 
 /** The kinds whose jobs a kind hosts, by their folders. architecture.test.ts compares them with the controllers. */
 export const HOSTED: Readonly<Record<string, readonly string[]>> = {
@@ -172,65 +149,7 @@ export const TABLE: readonly Row[] = [
     may: ['^activities/[^/]+/wing\\.ts$'],
     packages: NONE,
   },
-  {
-    sentence: "the list of programs imports each wing's own list",
-    of: /^activities\/programs\.gen\.ts$/,
-    may: ['^activities/(?:program|[^/]+/programs)\\.ts$'],
-    packages: NONE,
-  },
-  {
-    sentence: "the list of commands imports each wing's own list",
-    of: /^activities\/commands\.gen\.ts$/,
-    may: ['^activities/(?:command|[^/]+/commands)\\.ts$'],
-    packages: NONE,
-  },
-  {
-    sentence: "the list of pods imports each wing's own declaration",
-    of: /^activities\/pods\.gen\.ts$/,
-    may: ['^activities/(?:pods|[^/]+/pods)\\.ts$'],
-    packages: NONE,
-  },
-  {
-    sentence:
-      "a wing's declaration of its pods imports names of the wing, the flags of the pods, and by a call their processes",
-    of: /^activities\/([^/]+)\/pods\.ts$/,
-    may: ['^activities/(?:pods|$1/pods/flags)\\.ts$', KIT, WING],
-    mayCall: ['^activities/$1/[^/]+/[^/]+\\.ts$'],
-    packages: NONE,
-  },
-  {
-    sentence: "a wing's lists of programs and commands import what such a thing is, and by a call what it starts",
-    of: /^activities\/([^/]+)\/(?:programs|commands)\.ts$/,
-    may: ['^activities/(?:program|command)\\.ts$'],
-    mayCall: ['^activities/$1/[^/]+/[^/]+\\.ts$'],
-    packages: NONE,
-  },
-  {
-    sentence:
-      'an injector imports itself, what is planned for it, what a program is, the top of the wing and the engine',
-    of: /^activities\/([^/]+)\/injector\//,
-    may: [
-      ...['^activities/$1/(?:injector/|[^/]+\\.ts$)', '^workflows/$1/injector/'],
-      ...['^activities/(?:(?:run|kube|journal)/|program\\.ts$)', DEPS, KIT, WING],
-    ],
-    packages: ANY,
-  },
-  {
-    sentence:
-      "the processes of a wing's pods import themselves, what is decided for them, what a pod is, the wing's programs and the engine",
-    of: /^activities\/([^/]+)\/pods\//,
-    may: [
-      ...['^activities/$1/', '^workflows/$1/pods/'],
-      ...['^activities/(?:(?:run|kube|journal|yaml)/|pods\\.ts$)', DEPS, KIT, WING],
-    ],
-    packages: ANY,
-  },
-  {
-    sentence: 'what people do by a command of a wing imports itself, what a command is, the top of the wing and kube',
-    of: /^activities\/([^/]+)\/command\//,
-    may: ['^activities/$1/(?:command/|[^/]+\\.ts$)', '^activities/(?:kube/|command\\.ts$)', KIT, WING],
-    packages: ANY,
-  },
+  ...WING_PROGRAM_ROWS,
   {
     sentence:
       'what a webhook looks up for a wing imports itself, what passes see and select of the same objects, the top of the wing and the engine',

@@ -18,7 +18,7 @@ import { expectedName } from '../suggestion.ts'
 import { deletionOrder } from './deletion-order.ts'
 import { isDeletionWaiting } from './edits-during-job.ts'
 import { isInLevelMode, isLevelKind, ownFinalizer, partitionsOf, siblingsOf, steeringOf } from './explain-status.ts'
-import { hasFailed, isOpen, isPickedUp, type JobNode, phaseOf } from './job-tree.ts'
+import { hasFailed, isOpen, isPickedUp, type JobNode, phaseOf, startIn } from './job-tree.ts'
 import type { LiveStatus } from '../live-status.ts'
 import {
   deletionIn,
@@ -33,12 +33,15 @@ import {
 
 /**
  * The path from the root to the root cause: failed children first, then unfinished children, then children that cannot
- * be deleted.
+ * be deleted. An interrupt ends items that the job has not started, too: they are the cause only if no other child
+ * failed.
  */
 export function pathToRootCause(root: JobNode): readonly JobNode[] {
   const open = root.children.filter(isOpen)
+  const failed = root.children.filter(hasFailed)
   const next =
-    root.children.find(hasFailed) ??
+    failed.find((child) => startIn(child, root.job) !== undefined) ??
+    failed[0] ??
     // In a deletion, children that wait for others are open too, and have no phase of the deletion yet.
     open.find((child) => !isDeleting(root) || isDeleting(child)) ??
     open[0] ??

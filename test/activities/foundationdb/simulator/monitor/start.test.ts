@@ -12,7 +12,12 @@ afterEach(async () => {
 
 /** A configuration like the one of recording 20/001, with some servers. */
 function conf(options: { servers?: number[]; knob?: number; kills?: boolean; general?: string } = {}): string {
-  const { servers = [1], knob = 1, kills = false, general = 'restart_delay = 5' } = options
+  const {
+    servers = [1],
+    knob = 1,
+    kills = false,
+    general = 'restart_delay = 5\nrestart_delay_reset_interval = 0',
+  } = options
   const sections = servers.map((number) =>
     [
       `[fdbserver.${String(number)}]`,
