@@ -8,11 +8,13 @@
 //   controllers keep it longer.
 // D5. If the pod is deleted, the agent ends its processes and cleans up.
 // D6. Init containers run one after the other, and the other containers start after the last one has succeeded.
+// D7. A running container whose image in the pod has changed is terminated, and starts again with the new image,
+//   whatever the restart policy.
 
 import type { AgentPod, ContainerSpec } from './agent-pod.ts'
 
 /** The reason why the agent terminates processes. */
-export type EndReason = 'deadline' | 'deleted' | 'gone' | 'unhealthy'
+export type EndReason = 'deadline' | 'deleted' | 'gone' | 'image' | 'unhealthy'
 
 /** How a process has ended. */
 export type Exit =
@@ -38,6 +40,10 @@ export interface EndedRun {
   readonly exit: Exit
   /** The termination message. */
   readonly message?: string
+  /** The image of the run; undefined: the record of an earlier agent has none. */
+  readonly image?: string
+  /** Set if the agent terminated the process. */
+  readonly why?: EndReason
 }
 
 /** The process of a container since its last start. */
@@ -54,6 +60,8 @@ export type ContainerRun =
       /** The startup or liveness probe has failed. */
       readonly isUnhealthy: boolean
       readonly message?: string
+      /** As in `EndedRun`. */
+      readonly image?: string
       /** Set if only this container is being terminated. */
       readonly ending?: Ending
     }
@@ -237,7 +245,7 @@ function nextStarts(pod: AgentPod, facts: PodFacts, times: Times): NextStarts {
 }
 
 function nextStart(
-  { name, isInit }: ContainerSpec,
+  { name, image, isInit }: ContainerSpec,
   pod: AgentPod,
   facts: PodFacts,
   { nowMs, settings: { restartDelayMs } }: Times,
@@ -248,12 +256,15 @@ function nextStart(
   if (run.state === 'starting') return waiting
   if (run.state === 'running') {
     if (run.ending !== undefined) return { ...waiting, ...whileEnding(run.ending, nowMs, name) }
-    if (!run.isUnhealthy) return waiting
-    return { ...waiting, act: [{ do: 'terminate', container: name, why: 'unhealthy', graceMs: pod.graceMs }] }
+    const why = run.isUnhealthy ? 'unhealthy' : !isInit && hasOtherImage(run, image) ? 'image' : undefined
+    return why === undefined
+      ? waiting
+      : { ...waiting, act: [{ do: 'terminate', container: name, why, graceMs: pod.graceMs }] }
   }
-  if (isOver(run.exit, isInit, pod)) return { ...waiting, areDone: true }
-  // The first restart is immediate.
-  const delayMs = crashes < 2 ? 0 : Math.min(restartDelayMs * 2 ** (crashes - 2), MAX_RESTART_DELAY_MS)
+  if (run.why !== 'image' && isOver(run.exit, isInit, pod)) return { ...waiting, areDone: true }
+  // The first restart of an image is immediate.
+  const delayMs =
+    crashes < 2 || hasOtherImage(run, image) ? 0 : Math.min(restartDelayMs * 2 ** (crashes - 2), MAX_RESTART_DELAY_MS)
   const leftMs = run.finishedMs + delayMs - nowMs
   if (leftMs <= 0) return { ...waiting, act: [{ do: 'start', container: name }] }
   return { ...waiting, againMs: leftMs, backOff: { [name]: delayMs } }
@@ -261,6 +272,11 @@ function nextStart(
 
 function isOver(exit: Exit, isInit: boolean, { restartPolicy }: AgentPod): boolean {
   return restartPolicy === 'Never' || ((restartPolicy === 'OnFailure' || isInit) && isSuccess(exit))
+}
+
+/** @param image of the pod. */
+export function hasOtherImage(run: { readonly image?: string }, image: string): boolean {
+  return run.image !== undefined && run.image !== image
 }
 
 export function factsOf(facts: PodFacts, { name }: Pick<ContainerSpec, 'name'>): ContainerFacts {
