@@ -5,7 +5,7 @@ import type { WingProgram } from '../program.ts'
 export const foundationdbPrograms: readonly WingProgram[] = [
   {
     name: 'fdb-sidecar',
-    summary: 'serve configuration to a FoundationDB process on a machine without kubelet',
+    summary: 'configure the FoundationDB process of a pod',
     load: async () => await import('./sidecar/sidecar.ts'),
   },
 ]

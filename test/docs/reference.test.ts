@@ -8,6 +8,7 @@ import { findProgram } from '../../worker/program.ts'
 import { createProgram } from '../../worker/cli/command-line.ts'
 import { flagPages } from '../../worker/cli/flag-pages.ts'
 import { forEachCommand, runProgram } from '../../worker/cli/usage.ts'
+import { WINGS } from '../../workflows/wings.gen.ts'
 import { documentedFlags, firstColumn, section } from './markdown.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -53,7 +54,9 @@ describe('docs/reference', () => {
 
   it('lists every environment variable that the configuration reads', async () => {
     const config = await readFile(`${ROOT}/worker/server/config.ts`, 'utf8')
-    const read = [...config.matchAll(/text\(env, '([A-Z_]+)'\)/g)]
+    const wings = Object.keys(WINGS).map((wing) => readFile(`${ROOT}/activities/${wing}/wing.ts`, 'utf8'))
+    const text = [config, ...(await Promise.all(wings))].join('\n')
+    const read = [...text.matchAll(/(?:text\(env, |environment\[)'([A-Z_]+)'[\])]/g)]
       .map(([, name]) => name)
       .filter((name) => name !== 'PATH')
     expect([...firstColumn(section(environment, '## Environment'))].sort()).toEqual([...new Set(read)].sort())

@@ -1,6 +1,6 @@
 // The commands of `pawl`: Pawl's own, and the commands and programs that wings have.
 
-import { Command, Help } from 'commander'
+import { Command, Help, Option } from 'commander'
 
 import { PAWL_VERSION } from '../server/version.ts'
 
@@ -72,6 +72,8 @@ export async function createProgram(first: string | undefined): Promise<Command>
     .version(PAWL_VERSION)
     .enablePositionalOptions()
     .configureHelp(FITTING)
+    // The list of commands needs the row.
+    .addHelpOption(new Option('-h, --help').hideHelp())
     .addHelpText('after', EXAMPLES)
   if (first === COMPLETE) {
     const { completeCommand } = await import('./completion.ts')

@@ -117,9 +117,10 @@ function nodesIn(text: string): ReadonlySet<string> | undefined {
 const WIDTH = 80
 const COLUMN = 34
 
-/** The text of `--help`. */
-export function usage(): string {
-  const tables = Object.values(PODS).map(({ flags }) => flags)
+/** The text of `--help`, which fits on a screen, or of `--help-all`, which also has the flags of the wings. */
+export function usage(isComplete: boolean): string {
+  const tables = isComplete ? Object.values(PODS).map(({ flags }) => flags) : []
+  const further = row('--help-all', 'display help with the flags of the wings')
   return `Usage: pawl node-agent --nodes <names-or-all> [options]
 
 Runs pods of the wings as processes on a machine without kubelet, and reports
@@ -128,6 +129,7 @@ their state. For development and tests.
 Options:
 ${Object.entries(joinFlagTables(AGENT_FLAGS, ...tables))
   .flatMap(([name, flag]) => row(`--${name} ${flag.takes}`, flagHelp(flag)))
+  .concat(isComplete ? [] : further)
   .join('\n')}
 
 Examples:

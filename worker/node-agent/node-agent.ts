@@ -18,8 +18,8 @@ const INHERITED = /^(?:PATH|HOME|USER|LANG|LC_.*|TZ|NODE_OPTIONS|NODE_EXTRA_CA_C
 
 /** Runs until the signal. Returns the exit code: 0, or 1 if it could not start. */
 export async function run({ args, env, self, end, print, complain }: ProgramStart): Promise<number> {
-  if (args.includes('--help')) {
-    print(usage())
+  if (args.includes('--help') || args.includes('--help-all')) {
+    print(usage(args.includes('--help-all')))
     return 0
   }
   try {

@@ -8,13 +8,13 @@ export const foundationdbWing = {
     'fdb-bin': {
       reads: 'text',
       takes: '<dir>',
-      text: "folder with FoundationDB's tools, as DIR/TOOL or DIR/VERSION/TOOL",
+      text: "folder with FoundationDB's tools",
       default: '$PAWL_FDB_BIN, then $PATH',
       inDev: 'as-given',
     },
     'fdb-simulator': {
       reads: 'yes-or-no',
-      takes: '<yes|no>',
+      takes: '<yes-or-no>',
       text: "use a simulator where FoundationDB's tools are missing; for development and tests",
       otherwise: 'no',
       inDev: 'own-server',

@@ -88,6 +88,7 @@ export const landscaperWing = {
       otherwise: 'no',
       inDev: 'own-server',
       text: 'whether to show user names that the webhook recorded without "(not verified)"; only if the webhook covers all such writes, with --record-policy Fail',
+      seldom: true,
     },
     'target-allow': {
       takes: '<servers>',

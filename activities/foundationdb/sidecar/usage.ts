@@ -1,15 +1,15 @@
 // The help of `pawl fdb-sidecar`.
 
 const OPTIONS: readonly (readonly [flag: string, text: string])[] = [
-  ['--root <folder>', 'folder that replaces the file system of the container (default: /)'],
+  ['--root <folder>', 'replaces the root folder (default: /)'],
   ['--pod-ip <address>', 'address of the pod, if no variable has it'],
   ['--own-version <version>', "version of the sidecar's image"],
-  ['--bind-address <address:port>', 'where it listens (default: the address of the pod, port 8080)'],
+  ['--bind-address <address:port>', 'where it listens (default: pod, 8080)'],
   ['--init-mode', 'copy the files, and end'],
   ['--input-dir <folder>', 'files of the ConfigMap (default: /var/input-files)'],
   ['--output-dir <folder>', 'files for the main container (default: /var/output-files)'],
-  ['--main-container-conf-dir <folder>', 'the output folder in the main container (default: /var/dynamic-conf)'],
-  ['--main-container-version <version>', 'version of the main container; for another one, programs are copied'],
+  ['--main-container-conf-dir <folder>', 'its name in the main container'],
+  ['--main-container-version <version>', 'for other versions it copies programs'],
   ['--public-ip-family <4-or-6>', 'which of several addresses is used'],
   ['--input-monitor-conf <file>', 'configuration of fdbmonitor, with variables'],
   ['--copy-file <file>', 'a file to copy; repeatable'],

@@ -59,11 +59,11 @@ describe('the flags of the node agent', () => {
   })
 
   it('are all listed in the help', () => {
-    const listed = [...usage().matchAll(/^ {2}--([a-z-]+) /gm)].flatMap(([, name]) => name ?? [])
+    const listed = [...usage(true).matchAll(/^ {2}--([a-z-]+) /gm)].flatMap(([, name]) => name ?? [])
     expect(listed).toEqual(expect.arrayContaining(['nodes', 'pods', 'restart-delay', ...Object.keys(chaosPods.flags)]))
     expect(
       Math.max(
-        ...usage()
+        ...usage(true)
           .split('\n')
           .map((line) => line.length),
       ),
