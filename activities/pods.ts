@@ -12,7 +12,7 @@ export interface WingPods<Flags extends FlagTable = FlagTable> {
   readonly flags: Flags
   readonly inDev?: PodsInDev
   /** Loaded by the node agent only. `open` is called once, before the first pod. @throws if a flag has an unusable value. */
-  readonly load: () => Promise<{ open(flags: FlagValues<Flags>, place: AgentPlace): Promise<OpenPods> }>
+  readonly load: () => Promise<{ open(flags: FlagValues<Flags>, place: AgentPlace): OpenPods | Promise<OpenPods> }>
 }
 
 export interface DevPlace {

@@ -42,7 +42,7 @@ export function containerEnv(
   fields: FieldSource,
   sources: KeySources,
 ): Readonly<Record<string, string>> {
-  const values = Object.assign({}, ...envFrom.map((one) => allKeys(one, sources))) as Record<string, string>
+  const values = Object.fromEntries(envFrom.flatMap((one) => variablesFrom(one, sources)))
   for (const { name, value = '', valueFrom } of env) {
     const found = valueFrom === undefined ? expand(value, values) : valueOf(name, valueFrom, fields, sources)
     if (found !== undefined) values[name] = found
@@ -50,12 +50,15 @@ export function containerEnv(
   return values
 }
 
-function allKeys({ prefix = '', configMapRef, secretRef }: EnvSource, sources: KeySources): Record<string, string> {
+function variablesFrom(
+  { prefix = '', configMapRef, secretRef }: EnvSource,
+  sources: KeySources,
+): readonly (readonly [string, string])[] {
   const { name = '', optional = false } = configMapRef ?? secretRef ?? {}
   const kind = configMapRef === undefined ? 'secret' : 'configMap'
   const data = sources[`${kind}/${name}`]
   if (data === undefined && !optional) throw new MissingValueError(`${kind} "${name}" of envFrom does not exist`)
-  return Object.fromEntries(Object.entries(data ?? {}).map(([key, value]) => [`${prefix}${key}`, value]))
+  return Object.entries(data ?? {}).map(([key, value]) => [`${prefix}${key}`, value] as const)
 }
 
 function valueOf(

@@ -21,8 +21,7 @@ import {
 
 const SWEEP_LIMIT_MS = 60_000
 
-// eslint-disable-next-line @typescript-eslint/require-await -- the interface allows wings that wait
-export async function open(flags: FlagValues<ChaosPodFlags>, place: AgentPlace): Promise<OpenPods> {
+export function open(flags: FlagValues<ChaosPodFlags>, place: AgentPlace): OpenPods {
   const { kube, log, hostIP, kubeconfig } = place
   const command = flags.injector?.split(' ').filter((word) => word !== '') ?? [...place.pawl, 'injector']
   const annotation = flags['processes-annotation']
