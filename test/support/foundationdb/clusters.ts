@@ -37,7 +37,8 @@ export function useDatabases<const Name extends string>(name: string, names: rea
     rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
   })
   const state = join(folder, 'agent')
-  const { flags, note } = prepareInDev({ flags: {}, env: process.env })
+  const { flags, env, note } = prepareInDev({ flags: {}, env: process.env, folder })
+  const environment = { ...env, ...TIME_SCALE }
   process.stderr.write(`${name}: ${note}\n`)
   const tools = Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value])
   const ofBoth = ['--wings', 'foundationdb', '--content-key', join(folder, 'content.key')]
@@ -45,13 +46,19 @@ export function useDatabases<const Name extends string>(name: string, names: rea
     wings: ['foundationdb'],
     bridgeFlags: ofBoth,
     workerFlags: [...ofBoth, ...tools, '--fdb-simulator', 'yes'],
-    environments: { worker: TIME_SCALE },
+    environments: { worker: environment },
   })
-  useNodeAgent(tenants, state, tools)
+  useNodeAgent(tenants, { state, tools, environment })
   return { tenants, state, of: (tenant) => new DatabaseNamespace(tenants.of(tenant)) }
 }
 
-function useNodeAgent(tenants: Tenants<string>, state: string, tools: readonly string[]): void {
+interface AgentSettings {
+  readonly state: string
+  readonly tools: readonly string[]
+  readonly environment: Readonly<Record<string, string>>
+}
+
+function useNodeAgent(tenants: Tenants<string>, { state, tools, environment }: AgentSettings): void {
   let agent: ChildProcess | undefined
   const log = `${state}.log`
   beforeAll(() => {
@@ -60,7 +67,7 @@ function useNodeAgent(tenants: Tenants<string>, state: string, tools: readonly s
     const out = openSync(log, 'w')
     agent = spawn(process.execPath, [PROGRAM, 'node-agent', ...flags, ...pods], {
       stdio: ['ignore', out, out],
-      env: { ...process.env, ...TIME_SCALE },
+      env: { ...process.env, ...environment },
     })
     closeSync(out)
   })
