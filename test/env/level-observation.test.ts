@@ -136,7 +136,8 @@ describe('a single owned state that is selected by labels', () => {
     expect(await faultOf('one', query)).toEqual({
       code: 'StateNotOwned',
       retryable: false,
-      message: 'state one of Shop n/shop: ConfigMap n/a is owned by nobody; expected the Shop',
+      message:
+        'state one of Shop n/shop: ConfigMap n/a is owned by nobody; expected the Shop; to adopt the object, remove owned from the state',
     })
     expect(await subscriptions()).toEqual(['shop ConfigMap n a'])
     // The state is read a second time after the subscription.

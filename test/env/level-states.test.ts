@@ -117,7 +117,8 @@ describe('a state that a pass cannot read', () => {
     const found = await observe({ one, mine: { ...named, owned: true }, other: { ...named, name: 'd' } })
     expect(found?.states).toMatchObject({ other: { kind: 'ConfigMap' } })
     const ambiguous = 'state one of Shop n/shop: found 2 objects of kind ConfigMap; expected one'
-    const notOwned = 'state mine of Shop n/shop: ConfigMap n/a is owned by Shop other; expected the Shop'
+    const notOwned =
+      'state mine of Shop n/shop: ConfigMap n/a is owned by Shop other; expected the Shop; to adopt the object, remove owned from the state'
     expect(found?.unreadable).toEqual({
       one: { code: 'AmbiguousState', message: ambiguous, retryable: false },
       mine: { code: 'StateNotOwned', message: notOwned, retryable: false },

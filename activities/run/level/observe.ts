@@ -263,7 +263,10 @@ async function singleObject(
   const owner = ownerOf(stranger.object)
   const found = owner === undefined ? 'nobody' : `${owner.kind} ${owner.name}`
   const object = nameOf(query.kind, stranger.object.metadata)
-  throw finalFailure('StateNotOwned', `${where}: ${object} is owned by ${found}; expected the ${kind.kind}`)
+  throw finalFailure(
+    'StateNotOwned',
+    `${where}: ${object} is owned by ${found}; expected the ${kind.kind}; to adopt the object, remove owned from the state`,
+  )
 }
 
 // Limit of subscriptions to objects of other owners. A selector that finds more of them is a mistake.

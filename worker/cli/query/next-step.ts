@@ -95,8 +95,26 @@ function problemStep({ object, job }: JobNode, cause: JobNode, { name, flags }: 
   if (hasFailed(cause)) return `fix the cause, then ${jobStep(object, name, flags)}`
   if (isUnknownType(cause))
     return `start a deployer of the type; or ${suggestedCommand(`interrupt ${name}${steerFlags(flags)}`)}, then apply the item with a new name and the right type (the type of an item cannot change); ${jobAfterEdit(object, name, flags)}`
+  const fix = isOpen(cause) && isInLevelMode(cause) ? faultStep(cause) : undefined
+  if (fix !== undefined) return fix
   return isNeverRequested(object, job) && !isLevelKind(object) ? jobStep(object, name, flags) : undefined
 }
+
+/** For a final fault in level mode whose fix is known. */
+function faultStep({ job }: JobNode): string | undefined {
+  const { reason, message } = job?.lastError ?? {}
+  if (reason === 'Invalid' && typeof message === 'string' && message.includes('unknown field'))
+    return 'add the field to the kind, regenerate the CRD (pawl gen crd) and apply it, then change the object'
+  return typeof reason === 'string' ? FIXES.get(reason) : undefined
+}
+
+const FIXES = new Map([
+  [
+    'StateNotOwned',
+    'rename one of the objects; to adopt the object, remove owned from the state and restart the worker',
+  ],
+  ['SecretContent', 'use secretRef for the values and restart the worker'],
+])
 
 function bugStep({ object, job }: JobNode, flags: JournalFlags): string {
   const { kind, namespace, name } = object

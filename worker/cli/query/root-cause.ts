@@ -136,9 +136,12 @@ function notReady(node: JobNode): readonly string[] {
   return text === '' ? [] : [`${nameOf(object)} is ${phaseOf(node)}: ${singleLine(text)}.`]
 }
 
-function retries(node: JobNode, { attempt }: RootCauseContext): readonly string[] {
+/** After a final fault in level mode no attempt counts, and no wake is pending. */
+function retries(node: JobNode, { attempt, wake }: RootCauseContext): readonly string[] {
   const error = errorText(node.job?.lastError)
   if (error === undefined) return []
+  if (isInLevelMode(node) && attempt === 0 && wake === undefined)
+    return [`${nameOf(node.object)} failed and waits for a change: ${error}.`]
   return [`${nameOf(node.object)} retries after an error${attempt > 0 ? ` (attempt ${attempt})` : ''}: ${error}.`]
 }
 

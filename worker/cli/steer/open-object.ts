@@ -157,12 +157,25 @@ export function findControlledKind(words: readonly string[]): { readonly kind: N
 
 /** @throws UsageError if the words do not name an object of a kind with jobs. */
 export function findSteeredKind(words: readonly string[]): { readonly kind: SteeredKind; readonly name: string } {
-  const { kind, name } = findControlledKind(words)
+  const { kind, name } = findJobKind(words)
   const target = steeredKinds()
   const found = target.find((one) => one.group === kind.group && one.kind === kind.kind)
   if (found === undefined)
     throw new UsageError(`kind "${kind.kind}" has no jobs; expected ${target.map((one) => one.kind).join(' or ')}`)
   return { kind: found, name }
+}
+
+/** A command does not have the controllers of users; their objects are in level mode. */
+function findJobKind(words: readonly string[]): ReturnType<typeof findControlledKind> {
+  try {
+    return findControlledKind(words)
+  } catch (error) {
+    if (!(error instanceof UsageError) || !/ does not exist; expected /.test(error.message)) throw error
+    const object = singleLine(words.join(' ').replace('/', ' '), 200)
+    throw new UsageError(
+      `${error.message}; objects in level mode have no jobs: a change of the object starts the next pass, such as kubectl annotate ${object} example.com/touch="$(date +%s)" --overwrite`,
+    )
+  }
 }
 
 export async function readObject(

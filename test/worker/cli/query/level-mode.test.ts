@@ -86,6 +86,21 @@ describe("an object of a user's controller in level mode", () => {
   })
 })
 
+describe('a fault in level mode', () => {
+  it.each([
+    ['Invalid', 'team "a" is refused: unknown field status.x', /regenerate the CRD/],
+    ['StateNotOwned', 'ConfigMap n/a is owned by nobody', /remove owned/],
+    ['SecretContent', 'found values in data', /secretRef/],
+    ['InvalidName', 'x', /^next: kubectl events /],
+  ])('%s waits for a change when it is final, and the next step fixes it', (reason, message, next) => {
+    const failed = website([], { lastError: { reason, message } })
+    expect(reasonsOf(failed, quiet)).toEqual([`Website ns/web failed and waits for a change: ${reason}: ${message}.`])
+    expect(reasonsOf(failed, { ...quiet, attempt: 2 })[0]).toContain('retries after an error (attempt 2)')
+    const flags = { cluster: 'local' }
+    expect(nextStep({ path: [failed], status: undefined, words: ['website/web'], flags })).toMatch(next)
+  })
+})
+
 describe('a list with installations that wait for each other', () => {
   const of = (name: string, more: object = {}) => ({
     object: object('Installation', name, { status: { phase: 'Progressing', jobID: 'j1' } }),

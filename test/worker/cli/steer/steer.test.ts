@@ -45,7 +45,9 @@ describe('the object of a steering command', () => {
   })
 
   it('must have a kind with jobs', () => {
-    expect(() => findSteeredKind(['pod/x'])).toThrow(/^kind "pod" does not exist; expected .*Installation/)
+    expect(() => findSteeredKind(['pod/x'])).toThrow(
+      /^kind "pod" does not exist; expected DeployItem, .*; objects in level mode have no jobs: .* kubectl annotate pod x /,
+    )
   })
 })
 
