@@ -273,7 +273,9 @@ async function startProcess(
 }
 
 /** Prepares the machine for the pods of the enabled wings. */
-async function prepareWings(options: PawlOptions): Promise<Pick<PawlOptions, 'wingFlags' | 'wingEnv'>> {
+async function prepareWings(
+  options: PawlOptions,
+): Promise<{ readonly wingFlags: GivenFlags; readonly wingEnv: Readonly<Record<string, string>> }> {
   const { progress, wings, wingFlags = {} } = options
   let flags: GivenFlags = Object.fromEntries(Object.entries(wingFlags).filter(([, value]) => value !== undefined))
   let env: Readonly<Record<string, string>> = {}
