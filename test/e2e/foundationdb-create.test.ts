@@ -40,13 +40,13 @@ const versions = (objects: readonly { readonly metadata: { readonly resourceVers
 /** Sets a field to its default, or removes it, so only the generation changes. Returns the reconciled cluster. */
 async function reconcileAgain() {
   const { metadata, spec } = await shop().get(NAME)
-  const killProcesses = spec?.automationOptions?.killProcesses === true ? null : true
+  const killProcesses = spec.automationOptions?.killProcesses === true ? null : true
   await shop().cluster.kube.request('PATCH', shop().path('foundationdbclusters', NAME, `${GROUP}/${VERSION}`), {
     body: { spec: { automationOptions: { killProcesses } } },
     contentType: 'application/merge-patch+json',
   })
   const reconciled = await shop().untilReconciled(NAME)
-  expect(reconciled.metadata['generation']).toBe(Number(metadata['generation']) + 1)
+  expect(reconciled.metadata['generation']).toBe(metadata['generation'] + 1)
   return reconciled
 }
 
