@@ -79,6 +79,7 @@ describe('the skeleton of a new kind', () => {
     expect(await gen({ root, check: false, print, complain: print })).toBe(0)
     expect(lines).toEqual([
       'wrote activities/commands.gen.ts',
+      'wrote activities/pods.gen.ts',
       'wrote activities/programs.gen.ts',
       'wrote activities/wings.gen.ts',
       'wrote deploy/crds/example/example.com_timetables.yaml',

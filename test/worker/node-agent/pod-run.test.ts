@@ -39,7 +39,8 @@ afterEach(async () => {
   const { process, shim } = await traces()
   if (process !== undefined) signalTo(process, 'SIGKILL', 'group')
   if (shim !== undefined) await vi.waitFor(() => expect(isRunning(shim)).toBe(false), PATIENCE)
-  await rm(dir, { recursive: true })
+  // A process that just ended may still have created a file.
+  await rm(dir, { recursive: true, maxRetries: 5 })
 })
 
 const traces = async (run = 0) => await folder.container('main').run(run).traces()

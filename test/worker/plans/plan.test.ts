@@ -44,7 +44,7 @@ describe('the plan of a kind', () => {
 
   it.each(['dataobject', 'ex', ''])('is not found by the name %j, and the error lists the known kinds', (name) => {
     expect(() => planNamed(plans, name)).toThrow(
-      `kind '${name}': found no plan; expected one of DeployItem or di, Disruption or dis, DisruptionCron or dicron, DisruptionRollout or diroll, Execution or exec, Installation or inst, Namespace, Target or tgt or tg, TargetSync or tgs; add your own controllers with --controllers FILE`,
+      `kind '${name}': found no plan; expected one of DeployItem or di, Disruption or dis, DisruptionCron or dicron, DisruptionRollout or diroll, Execution or exec, FoundationDBBackup or fdbbackup, FoundationDBCluster or fdb, FoundationDBRestore or fdbrestore, Installation or inst, Namespace, Target or tgt or tg, TargetSync or tgs; add your own controllers with --controllers FILE`,
     )
   })
 })
@@ -157,6 +157,9 @@ describe('the known plans', () => {
       'DisruptionCron',
       'DisruptionRollout',
       'Execution',
+      'FoundationDBBackup',
+      'FoundationDBCluster',
+      'FoundationDBRestore',
       'Installation',
       'Namespace',
       'Target',

@@ -43,7 +43,7 @@ describe('the registry of controllers', () => {
     const first = level('first', { ...shopKind, projection: [path('status.a')] }, 'example.com/v1/Shop')
     const second = level('second', { ...shopKind, projection: [path('status.a'), path('status.b')] })
     const { watchedKinds: kinds } = createRegistry([first, second, withExecutions()])
-    expect(kinds.map(({ kind }) => kind)).toEqual([...watchedKinds.map(({ kind }) => kind), 'Shop', 'ConfigMap'])
+    expect(kinds.map(({ kind }) => kind)).toEqual([...watchedKinds.map(({ kind }) => kind), 'Shop'])
     expect(kinds.find(({ kind }) => kind === 'Shop')?.projection).toEqual([path('status.a'), path('status.b')])
     expect(kinds.slice(0, watchedKinds.length)).toEqual(watchedKinds)
   })

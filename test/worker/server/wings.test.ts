@@ -10,6 +10,7 @@ import {
 } from '../../../worker/server/wings.ts'
 import { UsageError } from '../../../worker/server/usage-error.ts'
 import { CONFIG_FLAGS } from '../../../workflows/chaos/config-flags.ts'
+import { foundationdbWing } from '../../../workflows/foundationdb/wing.ts'
 
 const KNOWN = ['landscaper', 'chess']
 
@@ -46,6 +47,7 @@ describe('the flags of wings', () => {
       'chaos-config',
       'metrics-sink',
       ...Object.keys(CONFIG_FLAGS),
+      ...Object.keys(foundationdbWing.flags),
       'pickup-timeout',
       'deployers',
       'strict-tenancy',

@@ -148,8 +148,12 @@ describe('a cluster whose state is unknown', () => {
     ['its project refuses', answers(() => refusal(403, 'Forbidden')), '403 Forbidden'],
     ['its project fails', answers(() => refusal(503, 'ServiceUnavailable')), '503 ServiceUnavailable'],
     ['the credentials are refused', answers(() => refusal(401, 'Unauthorized')), 'rejects the credentials'],
-    ['the API does not exist', answers(() => ({ status: 404, body: { message: 'page not found' } })), '404 Unknown'],
-    ['the resource does not exist', answers(() => refusal(404, 'NotFound')), '404 NotFound'],
+    [
+      'the API does not exist',
+      answers(() => ({ status: 404, body: { message: 'page not found' } })),
+      'answers 404 to /apis',
+    ],
+    ['the resource does not exist', answers(() => refusal(404, 'NotFound')), 'answers 404 to /apis'],
     [
       'another object is missing',
       answers(() => ({ status: 404, body: { reason: 'NotFound', details: { kind: 'namespaces', name: 'berry' } } })),

@@ -7,7 +7,7 @@ import { createTargetAccess } from '../../../../activities/landscaper/deploy/tar
 import type { TargetAccess } from '../../../../activities/landscaper/deploy/target/target-cluster.ts'
 import type { KubeconfigSpec } from '../../../../activities/landscaper/render/engine/kubeconfig-requests.ts'
 import { createKubeClient, type KubeClient } from '../../../../activities/kube/client.ts'
-import { refusal, TinyApi, type Request } from '../../kube/tiny-api.ts'
+import { TinyApi, type Request } from '../../kube/tiny-api.ts'
 import { dataOf } from '../tenant-data.ts'
 
 let own: TinyApi
@@ -45,13 +45,19 @@ function put(name: string, kubeconfig: string): void {
 const BASE64 = Buffer.from('kind: Config of berry').toString('base64')
 
 function answer({ method, path, body }: Request) {
-  if (method !== 'POST') return refusal(404, 'NotFound')
+  if (method !== 'POST') return missing(path)
   bodies.push(body)
   const status = { expirationTimestamp: EXPIRES, token: `token-${bodies.length}`, kubeconfig: BASE64 }
   if (path === '/api/v1/namespaces/apps/serviceaccounts/deployer/token') return { status: 201, body: { status } }
   if (path === '/apis/core.gardener.cloud/v1beta1/namespaces/garden-x/shoots/berry/adminkubeconfig')
     return { status: 201, body: { status } }
-  return refusal(404, 'NotFound')
+  return missing(path)
+}
+
+/** The answer of an API server that does not have the object: it names the object. */
+function missing(path: string) {
+  const [kind, name] = path.split('/').slice(-3)
+  return { status: 404, body: { reason: 'NotFound', message: `${kind} "${name}" not found`, details: { kind, name } } }
 }
 
 const account = {
