@@ -147,6 +147,7 @@ export class ContainerProcessRun {
       startedMs,
       ...probeResults(probes),
       ...(message !== undefined && { message }),
+      ...(record.image !== undefined && { image: record.image }),
       ...(record.ending !== undefined && { ending: record.ending }),
     }
   }
@@ -175,10 +176,10 @@ export class ContainerProcessRun {
   /**
    * Starts the next run.
    *
-   * @param crashes the number of consecutive runs before this one that ended soon.
+   * @param crashes the number of consecutive runs of the image before this one that ended soon.
    * @param start the process, or the reason why it can never start.
    */
-  async start(start: RunStart | { readonly unstartable: string }, crashes: number): Promise<void> {
+  async start(start: RunStart | { readonly unstartable: string }, image: string, crashes: number): Promise<void> {
     const { folder, podUid, onChange } = this.deps
     const before = await this.lastNumber()
     // A folder without a process was left by an agent that ended at once.
@@ -188,7 +189,7 @@ export class ContainerProcessRun {
     const number = before !== undefined && isUnused && !wasUnstartable ? before : next
     const run = folder.run(number)
     if ('unstartable' in start) {
-      await run.write({ argv: [], env: {}, cwd: folder.root, crashes, unstartable: start.unstartable })
+      await run.write({ argv: [], env: {}, cwd: folder.root, image, crashes, unstartable: start.unstartable })
       this.number = number
       return
     }
@@ -198,7 +199,7 @@ export class ContainerProcessRun {
       await mkdir(dirname(path), { recursive: true })
       await writeFile(path, text, { mode: 0o600 })
     }
-    await run.write({ argv: start.argv, env, cwd: start.cwd, crashes })
+    await run.write({ argv: start.argv, env, cwd: start.cwd, image, crashes })
     this.number = number
     const log = await open(run.log, 'a', 0o600)
     const shim = { isOver: false }
@@ -276,8 +277,15 @@ function probeResults(probes: Probes) {
 
 const NO_TRACES: ShimTraces = { claimedMs: undefined, shim: undefined, process: undefined, exit: undefined }
 
-function endedRun({ ending, unstartable }: RunRecord, { process, exit: file }: ShimTraces, nowMs: number): EndedRun {
-  const end = { state: 'ended' as const, startedMs: process?.startedMs, finishedMs: file?.atMs ?? nowMs }
+function endedRun(record: RunRecord, { process, exit: file }: ShimTraces, nowMs: number): EndedRun {
+  const { image, ending, unstartable } = record
+  const end = {
+    state: 'ended' as const,
+    startedMs: process?.startedMs,
+    finishedMs: file?.atMs ?? nowMs,
+    ...(image !== undefined && { image }),
+    ...(ending !== undefined && { why: ending.why }),
+  }
   if (unstartable !== undefined) return { ...end, exit: { how: 'unstarted', message: unstartable } }
   const unseen: Exit = ending?.isKilled === true ? KILLED : { how: 'lost' }
   return { ...end, exit: file === undefined ? unseen : exitOf(file.text) }

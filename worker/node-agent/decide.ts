@@ -8,11 +8,13 @@
 //   controllers keep it longer.
 // D5. If the pod is deleted, the agent ends its processes and cleans up.
 // D6. Init containers run one after the other, and the other containers start after the last one has succeeded.
+// D7. A running container whose image in the pod has changed is terminated, and starts again with the new image,
+//   whatever the restart policy.
 
 import type { AgentPod, ContainerSpec } from './agent-pod.ts'
 
 /** The reason why the agent terminates processes. */
-export type EndReason = 'deadline' | 'deleted' | 'gone' | 'unhealthy'
+export type EndReason = 'deadline' | 'deleted' | 'gone' | 'image' | 'unhealthy'
 
 /** How a process has ended. */
 export type Exit =
@@ -38,6 +40,10 @@ export interface EndedRun {
   readonly exit: Exit
   /** The termination message. */
   readonly message?: string
+  /** The image of the run; undefined: the record of an earlier agent has none. */
+  readonly image?: string
+  /** Set if the agent terminated the process. */
+  readonly why?: EndReason
 }
 
 /** The process of a container since its last start. */
@@ -54,6 +60,8 @@ export type ContainerRun =
       /** The startup or liveness probe has failed. */
       readonly isUnhealthy: boolean
       readonly message?: string
+      /** As in `EndedRun`. */
+      readonly image?: string
       /** Set if only this container is being terminated. */
       readonly ending?: Ending
     }
@@ -237,30 +245,52 @@ function nextStarts(pod: AgentPod, facts: PodFacts, times: Times): NextStarts {
 }
 
 function nextStart(
-  { name, isInit }: ContainerSpec,
+  spec: ContainerSpec,
   pod: AgentPod,
   facts: PodFacts,
   { nowMs, settings: { restartDelayMs } }: Times,
 ): NextStarts {
-  const { run, crashes } = factsOf(facts, { name })
+  const { name, isInit } = spec
+  const { run, crashes } = factsOf(facts, spec)
   const waiting = { act: [], againMs: undefined, backOff: {}, end: undefined, areDone: false }
   if (run.state === 'none') return { ...waiting, act: [{ do: 'start', container: name }] }
   if (run.state === 'starting') return waiting
   if (run.state === 'running') {
     if (run.ending !== undefined) return { ...waiting, ...whileEnding(run.ending, nowMs, name) }
-    if (!run.isUnhealthy) return waiting
-    return { ...waiting, act: [{ do: 'terminate', container: name, why: 'unhealthy', graceMs: pod.graceMs }] }
+    const why = restartReason(run, spec)
+    if (why === undefined) return waiting
+    return { ...waiting, act: [{ do: 'terminate', container: name, why, graceMs: pod.graceMs }] }
   }
-  if (isOver(run.exit, isInit, pod)) return { ...waiting, areDone: true }
-  // The first restart is immediate.
-  const delayMs = crashes < 2 ? 0 : Math.min(restartDelayMs * 2 ** (crashes - 2), MAX_RESTART_DELAY_MS)
+  if (isOver(run, isInit, pod)) return { ...waiting, areDone: true }
+  const delayMs = restartDelay(hasOtherImage(run, spec.image) ? 0 : crashes, restartDelayMs)
   const leftMs = run.finishedMs + delayMs - nowMs
   if (leftMs <= 0) return { ...waiting, act: [{ do: 'start', container: name }] }
   return { ...waiting, againMs: leftMs, backOff: { [name]: delayMs } }
 }
 
-function isOver(exit: Exit, isInit: boolean, { restartPolicy }: AgentPod): boolean {
+/** The reason why a running container is restarted; undefined: it continues. */
+function restartReason(
+  run: { readonly isUnhealthy: boolean; readonly image?: string },
+  { isInit, image }: ContainerSpec,
+): EndReason | undefined {
+  if (run.isUnhealthy) return 'unhealthy'
+  return !isInit && hasOtherImage(run, image) ? 'image' : undefined
+}
+
+/** The first restart is immediate. */
+function restartDelay(crashes: number, firstMs: number): number {
+  return crashes < 2 ? 0 : Math.min(firstMs * 2 ** (crashes - 2), MAX_RESTART_DELAY_MS)
+}
+
+/** D7 */
+function isOver({ exit, why }: EndedRun, isInit: boolean, { restartPolicy }: AgentPod): boolean {
+  if (why === 'image') return false
   return restartPolicy === 'Never' || ((restartPolicy === 'OnFailure' || isInit) && isSuccess(exit))
+}
+
+/** @param image of the pod. */
+export function hasOtherImage(run: { readonly image?: string }, image: string): boolean {
+  return run.image !== undefined && run.image !== image
 }
 
 export function factsOf(facts: PodFacts, { name }: Pick<ContainerSpec, 'name'>): ContainerFacts {

@@ -18,7 +18,7 @@ export interface PodRecord {
   readonly version: 2
   /** The wing that declares the pod. */
   readonly wing: string
-  /** The pod when it was accepted. */
+  /** The pod when it was accepted, or when a container started with another image later. */
   readonly pod: KubeObject
   readonly acceptedMs: number
   readonly bootId: string
@@ -30,6 +30,7 @@ export interface RunRecord {
   readonly argv: readonly string[]
   readonly env: Readonly<Record<string, string>>
   readonly cwd: string
+  readonly image?: string
   /** The number of consecutive runs before this one that ended soon. */
   readonly crashes: number
   /** The reason why the process can never start. */

@@ -7,7 +7,7 @@ import { type ContainerState, type OpenPods, type PodContainer, UnstartableError
 import { type AgentPod, type ContainerSpec, readPod } from './agent-pod.ts'
 import { containerEnv, expand, type KeySources, keySourcesOf, MissingValueError } from './container-env.ts'
 import { ContainerProcessRun, type RunStart } from './container-run.ts'
-import type { ContainerFacts, EndReason, PodFacts } from './decide.ts'
+import { type ContainerFacts, type EndReason, hasOtherImage, type PodFacts } from './decide.ts'
 import type { PodFolder, PodRecord } from './pod-folder.ts'
 import type { PodRun } from './pod-keeper.ts'
 import { bootId, textOf } from './processes.ts'
@@ -110,26 +110,34 @@ export class ProcessPod implements PodRun {
 
   async start(name: string, facts: ContainerFacts): Promise<void> {
     const container = this.containersOf(this.recorded()).get(name)
-    if (container === undefined) throw new Error(`container "${name}" is not in the pod`)
+    const spec = this.specOf(name)
+    if (container === undefined || spec === undefined) throw new Error(`container "${name}" is not in the pod`)
+    const { run, restarts } = facts
+    const crashes = run.state === 'ended' && !hasOtherImage(run, spec.image) ? facts.crashes : 0
+    // A later agent must not restart the container because of the image that the pod had before.
+    if (run.state === 'ended' && hasOtherImage(run, spec.image))
+      await this.write({ ...this.recorded(), pod: this.pod.object })
     try {
       // The first start needs the volumes; later ones are covered by `followVolumes`.
       if (this.areVolumesDue) await this.volumes.sync(this.pod)
       this.areVolumesDue = false
-      const start = await this.prepare(
-        container.spec,
-        facts.run.state === 'ended' ? facts.restarts + 1 : facts.restarts,
-      )
+      const start = await this.prepare(spec, run.state === 'ended' ? restarts + 1 : restarts)
       Reflect.deleteProperty(this.waiting, name)
-      await container.start(start, facts.run.state === 'ended' ? facts.crashes : 0)
+      await container.start(start, spec.image, crashes)
     } catch (error) {
       if (error instanceof UnstartableError) {
-        await container.start({ unstartable: error.message }, facts.crashes)
+        await container.start({ unstartable: error.message }, spec.image, crashes)
         return
       }
       const reason = error instanceof MissingValueError ? 'CreateContainerConfigError' : 'ContainerCreating'
       this.waiting[name] = { reason, message: textOf(error) }
       throw error
     }
+  }
+
+  /** The container in the current pod, whose image may have changed. */
+  private specOf(name: string): ContainerSpec | undefined {
+    return [...this.pod.init, ...this.pod.containers].find((spec) => spec.name === name)
   }
 
   private async prepare(spec: ContainerSpec, restarts: number): Promise<RunStart> {
@@ -243,8 +251,6 @@ export class ProcessPod implements PodRun {
   private makeContainer(spec: ContainerSpec): ContainerProcessRun {
     const { folder, podIP, pods, onChange } = this.deps
     const files = folder.container(spec.name)
-    let present: PodContainer | undefined
-    const container = async () => (present ??= await this.containerOf(spec, 0))
     return new ContainerProcessRun(spec, {
       folder: files,
       podUid: this.pod.uid,
@@ -254,7 +260,7 @@ export class ProcessPod implements PodRun {
         if (pods.whileRunning === undefined) return
         const { whileRunning } = pods
         // A container that cannot be described any more, for example without its ConfigMap, is not followed.
-        void container().then(
+        void this.containerOf(this.specOf(spec.name) ?? spec, 0).then(
           (one) => whileRunning(one, ended),
           () => undefined,
         )

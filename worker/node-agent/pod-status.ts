@@ -157,7 +157,7 @@ function containerStatus(spec: ContainerSpec, input: StatusInput): ContainerStat
   const isDone = spec.isInit && hasSucceeded(factsOf(facts, spec))
   return {
     name: spec.name,
-    image: spec.image,
+    image: ((run.state === 'running' || run.state === 'ended') && run.image) || spec.image,
     imageID: '',
     containerID,
     restartCount: restarts,

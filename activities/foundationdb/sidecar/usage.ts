@@ -10,7 +10,7 @@ const OPTIONS: readonly (readonly [flag: string, text: string])[] = [
   ['--output-dir <folder>', 'files for the main container (default: /var/output-files)'],
   ['--main-container-conf-dir <folder>', 'its name in the main container'],
   ['--main-container-version <version>', 'for other versions it copies programs'],
-  ['--public-ip-family <4-or-6>', 'which of several addresses is used'],
+  ['--public-ip-family <4-or-6>', 'family of the address to use: 4 or 6'],
   ['--input-monitor-conf <file>', 'configuration of fdbmonitor, with variables'],
   ['--copy-file <file>', 'a file to copy; repeatable'],
   ['--copy-binary <file>', 'a program to copy; repeatable'],

@@ -196,6 +196,47 @@ const RESTARTS: readonly Row[] = [
   ],
 ]
 
+const newImage = (more: PodOptions = {}) => always({ containers: [{ name: 'main', image: 'new' }], ...more })
+const ofImage = (image: string, run: ContainerRun): ContainerRun => ({ ...run, image }) as ContainerRun
+const END_FOR_IMAGE = { ...terminate('image', 60_000), container: 'main' }
+const forImage = ofImage('i', { ...ended(exited(0), NOW - 1000), why: 'image' } as ContainerRun)
+
+const IMAGES: readonly Row[] = [
+  ['a container with the image of its pod runs on', newImage(), facts(ofImage('new', running())), { report: true }],
+  [
+    'a container with another image is terminated',
+    newImage(),
+    facts(ofImage('i', running())),
+    { report: true, act: [END_FOR_IMAGE] },
+  ],
+  [
+    'once',
+    newImage(),
+    facts(ofImage('i', running({ ending: ending({ why: 'image' }) }))),
+    { report: true, againMs: 50_000 },
+  ],
+  ['and starts again', newImage(), facts(forImage), { report: true, ...RESTART }],
+  ['even if it never restarts', newImage({ restartPolicy: 'Never' }), facts(forImage), { report: true, ...RESTART }],
+  [
+    'a container that ended before by itself does not',
+    newImage({ restartPolicy: 'Never' }),
+    facts(ofImage('i', ended(exited(0)))),
+    { report: true, end: { phase: 'Succeeded' } },
+  ],
+  [
+    'a new image does not wait for the back-off of the previous image',
+    newImage(),
+    { ...facts(NONE), containers: { main: container(ofImage('i', ended(exited(1))), 5) } },
+    { report: true, ...RESTART },
+  ],
+  [
+    'a pod that is being deleted only ends',
+    newImage(toGo()),
+    facts(ofImage('i', running())),
+    { report: true, act: [terminate('deleted', 5000)] },
+  ],
+]
+
 const INIT = { initContainers: [{ name: 'a' }, { name: 'b' }], containers: [{ name: 'main' }, { name: 'side' }] }
 const several = (...runs: readonly ContainerRun[]): PodFacts => ({
   acceptedMs: 1000,
@@ -229,6 +270,7 @@ const ORDER: readonly Row[] = [
 describe.each([
   ['of a node agent', ROWS],
   ['about restarts', RESTARTS],
+  ['about changed images', IMAGES],
   ['about the order of containers', ORDER],
 ])('the decision %s', (_, rows) => {
   it.each(rows)('%s', (_title, given, found, expected) => {

@@ -151,7 +151,8 @@ describe('the process of a container', () => {
     await runOf(good)
       .start('main', ABSENT)
       .catch(() => undefined)
-    await until(runOf(good), { run: { state: 'running' } })
+    // It is ready after its first line.
+    await until(runOf(good), RUNNING)
     expect(await log()).toBe('started\n')
   })
 
@@ -176,6 +177,24 @@ describe('the process of a container', () => {
     expect([await log(0), await log(1)]).toEqual(['run\n1\n', 'run\n2\n'])
     // Another agent reads the same.
     await until(runOf(pod), { run: { state: 'ended' }, restarts: 1, crashes: 2, last: { exit: { code: 3 } } })
+  })
+
+  it('restarts with the image that the pod has now, also for the next agent', async () => {
+    const images: string[] = []
+    const process: OpenPods['process'] = async ({ image }) => {
+      images.push(image)
+      return await Promise.resolve({ argv: ['sh', '-c', GOOD], env: { PATH: '/usr/bin:/bin' } })
+    }
+    const podOf = (image: string) => agentPod({ containers: [script('', { image, readinessProbe: READY })] })
+    const run = await started(podOf('one'), { process })
+    await until(run, { run: { state: 'running', isReady: true, image: 'one' } })
+    run.update(podOf('two'))
+    await run.terminate('image', 60_000, Date.now(), 'main')
+    const { containers } = await until(run, { run: { state: 'ended', why: 'image', image: 'one' } })
+    await run.start('main', containers['main']!)
+    await until(run, { run: { state: 'running', image: 'two' }, restarts: 1, crashes: 0, last: { image: 'one' } })
+    expect(images).toEqual(['one', 'two'])
+    expect((await folder.read())?.pod).toMatchObject({ spec: { containers: [{ image: 'two' }] } })
   })
 
   it('is unhealthy when its liveness probe fails, and can be terminated alone', async () => {
