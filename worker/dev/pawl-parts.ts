@@ -272,8 +272,13 @@ async function startProcess(
   progress(`${name}: ready`)
 }
 
+interface PreparedWings {
+  readonly wingFlags: GivenFlags
+  readonly wingEnv: Readonly<Record<string, string>>
+}
+
 /** Prepares the machine for the pods of the enabled wings. */
-async function prepareWings(options: PawlOptions): Promise<Pick<PawlOptions, 'wingFlags' | 'wingEnv'>> {
+async function prepareWings(options: PawlOptions): Promise<PreparedWings> {
   const { progress, wings, wingFlags = {} } = options
   let flags: GivenFlags = Object.fromEntries(Object.entries(wingFlags).filter(([, value]) => value !== undefined))
   let env: Readonly<Record<string, string>> = {}
