@@ -245,32 +245,46 @@ function nextStarts(pod: AgentPod, facts: PodFacts, times: Times): NextStarts {
 }
 
 function nextStart(
-  { name, image, isInit }: ContainerSpec,
+  spec: ContainerSpec,
   pod: AgentPod,
   facts: PodFacts,
   { nowMs, settings: { restartDelayMs } }: Times,
 ): NextStarts {
-  const { run, crashes } = factsOf(facts, { name })
+  const { name, isInit } = spec
+  const { run, crashes } = factsOf(facts, spec)
   const waiting = { act: [], againMs: undefined, backOff: {}, end: undefined, areDone: false }
   if (run.state === 'none') return { ...waiting, act: [{ do: 'start', container: name }] }
   if (run.state === 'starting') return waiting
   if (run.state === 'running') {
     if (run.ending !== undefined) return { ...waiting, ...whileEnding(run.ending, nowMs, name) }
-    const why = run.isUnhealthy ? 'unhealthy' : !isInit && hasOtherImage(run, image) ? 'image' : undefined
-    return why === undefined
-      ? waiting
-      : { ...waiting, act: [{ do: 'terminate', container: name, why, graceMs: pod.graceMs }] }
+    const why = restartReason(run, spec)
+    if (why === undefined) return waiting
+    return { ...waiting, act: [{ do: 'terminate', container: name, why, graceMs: pod.graceMs }] }
   }
-  if (run.why !== 'image' && isOver(run.exit, isInit, pod)) return { ...waiting, areDone: true }
-  // The first restart of an image is immediate.
-  const delayMs =
-    crashes < 2 || hasOtherImage(run, image) ? 0 : Math.min(restartDelayMs * 2 ** (crashes - 2), MAX_RESTART_DELAY_MS)
+  if (isOver(run, isInit, pod)) return { ...waiting, areDone: true }
+  const delayMs = restartDelay(hasOtherImage(run, spec.image) ? 0 : crashes, restartDelayMs)
   const leftMs = run.finishedMs + delayMs - nowMs
   if (leftMs <= 0) return { ...waiting, act: [{ do: 'start', container: name }] }
   return { ...waiting, againMs: leftMs, backOff: { [name]: delayMs } }
 }
 
-function isOver(exit: Exit, isInit: boolean, { restartPolicy }: AgentPod): boolean {
+/** The reason why a running container is restarted; undefined: it continues. */
+function restartReason(
+  run: { readonly isUnhealthy: boolean; readonly image?: string },
+  { isInit, image }: ContainerSpec,
+): EndReason | undefined {
+  if (run.isUnhealthy) return 'unhealthy'
+  return !isInit && hasOtherImage(run, image) ? 'image' : undefined
+}
+
+/** The first restart is immediate. */
+function restartDelay(crashes: number, firstMs: number): number {
+  return crashes < 2 ? 0 : Math.min(firstMs * 2 ** (crashes - 2), MAX_RESTART_DELAY_MS)
+}
+
+/** D7 */
+function isOver({ exit, why }: EndedRun, isInit: boolean, { restartPolicy }: AgentPod): boolean {
+  if (why === 'image') return false
   return restartPolicy === 'Never' || ((restartPolicy === 'OnFailure' || isInit) && isSuccess(exit))
 }
 
