@@ -40,6 +40,8 @@ export interface PodsInDev {
 export interface PreparedWing {
   /** Values of the wing's flags that the user did not set. */
   readonly flags: Readonly<Record<string, string>>
+  /** Variables of all processes that `pawl dev` starts for Pawl, unless the user set them; absent: none. */
+  readonly env?: Readonly<Record<string, string>>
   /** A line for the user. */
   readonly note: string
 }

@@ -139,7 +139,7 @@ describe('a Disruption', () => {
     await kubelet.simulate(pod!, 'tc qdisc add dev eth0')
     await shop().until('simulated', { injectionStatus: 'Injected', simulatedTargetsCount: 1 })
     expect(await shop().status('simulated')).toMatchObject({
-      message: 'simulated: 1 of 1 targets have no process, so nothing is disturbed there',
+      message: 'simulated, because no target has a process; nothing is disturbed',
     })
     expect(await shop().events('Disruption', 'simulated')).toContainEqual(
       expect.objectContaining({ message: expect.stringContaining('tc qdisc add dev eth0') as string }),

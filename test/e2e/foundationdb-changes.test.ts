@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
-import { afterAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
 
 import { PATIENCE, useDatabases } from '../support/foundationdb/clusters.ts'
 import { KeyWriter } from '../support/foundationdb/key-writer.ts'
@@ -29,6 +29,9 @@ const MOMENTS: readonly { readonly title: string; readonly isReached: () => Prom
 const [MOMENT] = sampleOf('foundationdb: creation', MOMENTS, 1)
 
 let writer: KeyWriter | undefined
+afterEach(async ({ task }) => {
+  if (task.result?.state === 'fail') process.stderr.write(`${JSON.stringify((await shop().get(NAME)).status)}\n`)
+})
 afterAll(async () => {
   await writer?.stop()
   tools.remove()

@@ -5,6 +5,9 @@
 //   S2. Only writes of other clients than Pawl count, and only those of data: Pawl itself labels and protects sources.
 
 import { inParallel } from '../../activities/kube/in-parallel.ts'
+import type { EventRecord } from '../../activities/journal/read/event-queries.ts'
+import type { JobRecord, ObjectRecord } from '../../activities/journal/read/object-queries.ts'
+import type { JournalQueries } from '../../activities/journal/read/queries.ts'
 import type { KubeClient, KubeObject, ObjectMeta } from '../../activities/kube/client.ts'
 import { KubeError } from '../../activities/kube/kube-error.ts'
 import { FIELD_MANAGER_PREFIX } from '../../activities/kube/managed-fields.ts'
@@ -39,6 +42,7 @@ function isIdleRoot(node: JobNode): boolean {
 
 /** One sentence for each change since the job; the first one can be the answer of `pawl why`. Failures are reported on stderr. */
 export async function readChangesSinceJob(
+  journal: Pick<JournalQueries, 'eventsOf'>,
   node: JobNode | undefined,
   { flags, now, wide, isOldJob }: ReadOptions,
 ): Promise<readonly string[]> {
@@ -55,22 +59,39 @@ export async function readChangesSinceJob(
   )
   const time = (at: Date) => (wide ? at.toISOString() : formatTime(at, now))
   const texts = [
-    ...specText(node),
+    ...(isSpecOutdated(object) ? [specText(node, await journal.eventsOf(object.uid))] : []),
     ...changes.map(
       ({ source, at, manager }) =>
-        `${source.kind} "${source.object}" (${inputsOf(object)?.noun ?? 'input'} "${source.name}") was changed at ${time(at)} by ${clientText({ manager })}`,
+        `${periodOf(at, job)}, ${source.kind} "${source.object}" (${inputsOf(object)?.noun ?? 'input'} "${source.name}") was changed at ${time(at)} by ${clientText({ manager })}`,
     ),
   ]
   const state = `${nameOf(object)} is ${phaseOf(node)}`
-  return texts.map((text) => `${state}; after its last job, ${text}.`)
+  return texts.map((text) => `${state}; ${text}.`)
 }
 
-function specText({ object: { projection } }: JobNode): readonly string[] {
-  const [generation, observed] = [path('metadata.generation'), path('status.observedGeneration')].map((at) =>
-    Number(valueAt(projection, at)),
-  )
-  if (generation === undefined || observed === undefined || !(observed > 0 && generation > observed)) return []
-  return [`the spec was edited (generation ${generation}, the job had generation ${observed})`]
+/** @param at undefined if the journal no longer has the change. */
+function periodOf(at: Date | undefined, job: JobRecord | undefined): string {
+  if (at === undefined || job?.finishedAt == null) return 'after the start of its last job'
+  return at < job.finishedAt ? 'during its last job' : 'after its last job'
+}
+
+function generationsOf({ projection }: Pick<ObjectRecord, 'projection'>): { generation: number; observed: number } {
+  const numberAt = (at: string) => Number(valueAt(projection, path(at)) ?? 0)
+  return { generation: numberAt('metadata.generation'), observed: numberAt('status.observedGeneration') }
+}
+
+/** True if users edited the spec that the last job used. */
+function isSpecOutdated(object: ObjectRecord): boolean {
+  const { generation, observed } = generationsOf(object)
+  return observed > 0 && generation > observed
+}
+
+/** For an outdated spec. @param events of the object. */
+export function specText({ object, job }: Pick<JobNode, 'object' | 'job'>, events: readonly EventRecord[]): string {
+  const { generation, observed } = generationsOf(object)
+  // If the first event of the journal has the edit already, its time is unknown.
+  const edit = events.find((event, index) => index > 0 && generationsOf(event).generation > observed)
+  return `the spec was edited ${periodOf(edit?.at, job)} (generation ${generation}, the job had generation ${observed})`
 }
 
 type Reader = Pick<KubeClient, 'request'>

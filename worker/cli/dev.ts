@@ -2,8 +2,7 @@
 // needed.
 
 import { Command } from 'commander'
-import { existsSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 
 import { modulePath, readConfig } from '../server/config.ts'
 import { onSignals } from '../server/process.ts'
@@ -14,7 +13,7 @@ import type { GivenFlags } from '../server/flags.ts'
 import { startDetached, stopDetached } from '../dev/detach.ts'
 import type { Progress } from '../dev/obtain.ts'
 import type { Ports } from '../dev/ports.ts'
-import { readStatus, type DevStatus } from '../dev/state.ts'
+import { formatStatus, readStatus } from '../dev/state.ts'
 import type { TemporalStore } from '../dev/servers.ts'
 import { checkControllers } from './process.ts'
 import { DATA_DIR_OPTION, devFolder } from './dev-folder.ts'
@@ -111,7 +110,7 @@ function statusCommand(): Command {
     .action(async (_flags: unknown, command: Command) => {
       const flags = command.optsWithGlobals<{ dataDir?: string; output: 'text' | 'json' }>()
       const status = await readStatus(await folder(flags.dataDir))
-      process.stdout.write(flags.output === 'json' ? `${JSON.stringify(status, null, 2)}\n` : statusText(status))
+      process.stdout.write(flags.output === 'json' ? `${JSON.stringify(status, null, 2)}\n` : formatStatus(status))
       process.exitCode = status.up ? 0 : 1
     })
 }
@@ -235,18 +234,6 @@ function storeOf({ temporalStore, databaseUrl, temporalAddress, temporalUiPort }
 
 async function folder(dataDir: string | undefined): Promise<string> {
   return await devFolder(dataDir === undefined ? {} : { dataDir }, readConfig())
-}
-
-function statusText({ dataDir, parts, temporalUi, kubeconfig }: DevStatus): string {
-  if (parts.length === 0) {
-    const log = join(dataDir, 'logs', 'dev.log')
-    return `no pawl dev runs for ${dataDir}${existsSync(log) ? `; log of the last one: ${log}` : ''}\n`
-  }
-  const width = Math.max(...parts.map(({ name }) => name.length))
-  const lines = parts.map(
-    ({ name, up, address, pid }) => `${up ? 'up  ' : 'DOWN'}  ${name.padEnd(width)}  ${address ?? `pid ${pid ?? '-'}`}`,
-  )
-  return `${[...lines, `temporal ui: ${temporalUi ?? '-'}`, `kubeconfig: ${kubeconfig ?? '-'}`].join('\n')}\n`
 }
 
 /** The background process prints the addresses too; this process shows them once. */

@@ -37,6 +37,8 @@ export interface PawlOptions {
   readonly wings?: string | undefined
   /** Given flags of wings. */
   readonly wingFlags?: GivenFlags | undefined
+  /** Variables of all processes, by the enabled wings. */
+  readonly wingEnv?: Readonly<Record<string, string>> | undefined
   /** The modules of the user's level-triggered controllers, as in the flag `--controllers`. */
   readonly controllers?: string | undefined
   readonly progress: Progress
@@ -61,7 +63,7 @@ export interface PawlParts {
  * processes belong to the group of `servers`, which stops them.
  */
 export async function startPawl(given: PawlOptions): Promise<PawlParts> {
-  const options = { ...given, wingFlags: await prepareWings(given) }
+  const options = { ...given, ...(await prepareWings(given)) }
   const { servers, temporalNamespace, wings, wingFlags, controllers, progress } = options
   const { kubernetesUrl, databaseUrl, temporalAddress, ports } = servers
   const temporal = { ...temporalAt(options, temporalAddress), namespace: temporalNamespace }
@@ -255,6 +257,7 @@ async function startProcess(
     address: shown.address ?? health,
     // Every user of the machine can read arguments, so the password is passed in the environment.
     env: {
+      ...options.wingEnv,
       ...(options.ownTemporal === undefined && WITHOUT_TLS),
       ...(password !== '' && { PGPASSWORD: password }),
       // Without the compile cache, half of a start goes into compiling the sources.
@@ -269,17 +272,26 @@ async function startProcess(
   progress(`${name}: ready`)
 }
 
-/** Prepares the machine for the pods of the enabled wings. Returns the flags of wings. */
-async function prepareWings(options: PawlOptions): Promise<GivenFlags> {
+interface PreparedWings {
+  readonly wingFlags: GivenFlags
+  readonly wingEnv: Readonly<Record<string, string>>
+}
+
+/** Prepares the machine for the pods of the enabled wings. */
+async function prepareWings(options: PawlOptions): Promise<PreparedWings> {
   const { progress, wings, wingFlags = {} } = options
   let flags: GivenFlags = Object.fromEntries(Object.entries(wingFlags).filter(([, value]) => value !== undefined))
+  let env: Readonly<Record<string, string>> = {}
+  const place = devPlace(options)
   for (const wing of enabledWings(wings)) {
-    const prepared = await PODS[wing]?.inDev?.prepare?.(devPlace(options))
+    const prepared = await PODS[wing]?.inDev?.prepare?.(place)
     if (prepared === undefined) continue
     flags = { ...prepared.flags, ...flags }
+    env = { ...env, ...prepared.env }
     progress(`${wing}: ${prepared.note}`)
   }
-  return flags
+  const isUnset = ([name]: readonly [string, string]) => place.env[name] === undefined
+  return { wingFlags: flags, wingEnv: Object.fromEntries(Object.entries(env).filter(isUnset)) }
 }
 
 function devPlace({ servers, dataDir, wingFlags = {} }: PawlOptions): DevPlace {
@@ -316,7 +328,7 @@ async function startNodeAgent(options: PawlOptions): Promise<void> {
     command: process.execPath,
     args: processArgs('program.ts', args),
     logFile: join(dataDir, 'logs', `${name}.log`),
-    env: { NODE_COMPILE_CACHE: join(dataDir, 'compile-cache') },
+    env: { ...options.wingEnv, NODE_COMPILE_CACHE: join(dataDir, 'compile-cache') },
     // The agent's lock.
     isReady: async () => await access(join(folder, 'agent.json')).then(() => true),
   }

@@ -1,6 +1,7 @@
 // Reads and writes `state.json`, which describes the running servers of a data folder. It exists while all servers are
 // ready.
 
+import { existsSync } from 'node:fs'
 import { rename, rm, writeFile, readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -78,6 +79,22 @@ export async function readStatus(dataDir: string): Promise<DevStatus> {
   const { kubeconfig, kubectl, temporalUi } = state
   return { up: parts.every(({ up }) => up), dataDir, kubeconfig, kubectl, temporalUi, parts }
 }
+
+/** One line for each server with its process ID. */
+export function formatStatus({ dataDir, parts, temporalUi, kubeconfig }: DevStatus): string {
+  if (parts.length === 0) {
+    const log = join(dataDir, 'logs', 'dev.log')
+    return `no pawl dev runs for ${dataDir}${existsSync(log) ? `; log of the last one: ${log}` : ''}\n`
+  }
+  const width = Math.max(...parts.map(({ name }) => name.length))
+  const lines = parts.map(({ name, up, address, pid }) =>
+    `${up ? 'up  ' : 'DOWN'}  ${name.padEnd(width)}  pid ${String(pid ?? '-').padEnd(PID_WIDTH)}  ${address ?? ''}`.trimEnd(),
+  )
+  return `${[...lines, `temporal ui: ${temporalUi ?? '-'}`, `kubeconfig: ${kubeconfig ?? '-'}`].join('\n')}\n`
+}
+
+/** Linux has at most 4,194,304 processes. */
+const PID_WIDTH = 7
 
 /** True without an address, or if the address accepts a connection. */
 async function accepts(address: string | null): Promise<boolean> {

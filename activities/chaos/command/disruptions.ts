@@ -27,6 +27,8 @@ export interface DisruptionSummary {
   readonly namespace: string
   readonly name: string
   readonly isDeleting: boolean
+  /** In deletion: no chaos pod is left. */
+  readonly isUndone: boolean
   readonly injectionStatus: string | undefined
   /** The reason why a target is not injected, or a note that targets are simulated. */
   readonly message: string | undefined
@@ -77,6 +79,7 @@ function summaryOf({ metadata, ...rest }: KubeObject): DisruptionSummary {
     namespace,
     name,
     isDeleting,
+    isUndone: isDeleting && status.cleanedAt !== undefined,
     isStuck,
     stuckPods,
     injectionStatus: status.injectionStatus,

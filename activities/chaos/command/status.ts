@@ -56,9 +56,9 @@ function stopLine({ name, stop = '' }: NamespaceView, { names, flags: all }: Sto
   return `${title} is stopped${stop === '' ? '' : `: ${stop}`}; to lift the stop, run: pawl chaos resume ${flags}`
 }
 
-function noteOf({ isStuck, isDeleting, simulated }: DisruptionSummary): string {
+function noteOf({ isStuck, isDeleting, isUndone, simulated }: DisruptionSummary): string {
   if (isStuck) return 'stuck'
-  if (isDeleting) return 'being undone'
+  if (isDeleting) return isUndone ? 'undone' : 'being undone'
   return simulated === 0 ? '' : `${simulated} simulated`
 }
 

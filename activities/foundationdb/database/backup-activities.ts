@@ -1,18 +1,10 @@
 // The activities by which passes over FoundationDBBackups use fdbbackup. Source: spec/foundationdb.md 2.27.
-//
-//   A1. A failed command is part of the result, because the pass decides what to do.
 
 import type { ActivityContext } from '../../../workflows/kit/index.ts'
 import type { Attempt } from './activities.ts'
 import type { BackupOptions, BackupStatus, BackupTarget, BackupTools } from './backup-tools.ts'
 import type { DatabaseAddress } from './database.ts'
-import { CommandFailure } from './fdbcli-output.ts'
-
-/** Opened by the wing when the worker starts. */
-export interface BackupParts {
-  /** @param signal ends the calls, with their child processes. */
-  readonly openBackups: (address: DatabaseAddress, signal: AbortSignal) => BackupTools
-}
+import { withBackupTools } from './with-backup-tools.ts'
 
 type Call<Input = object> = DatabaseAddress & Input
 
@@ -20,7 +12,7 @@ export async function readBackupStatus(
   input: Call<{ readonly tag: string }>,
   context: ActivityContext,
 ): Promise<Attempt<BackupStatus>> {
-  return await withTools(input, context, (tools) => tools.backupStatus(input.tag))
+  return await withBackupTools(input, context, (tools) => tools.backupStatus(input.tag))
 }
 
 export async function startBackup(
@@ -71,23 +63,8 @@ async function command(
   context: ActivityContext,
   run: (tools: BackupTools) => Promise<void>,
 ): Promise<Attempt<null>> {
-  return await withTools(input, context, async (tools) => {
+  return await withBackupTools(input, context, async (tools) => {
     await run(tools)
     return null
   })
-}
-
-/** A1. */
-async function withTools<Value>(
-  { connectionString, version }: DatabaseAddress,
-  { parts, signal }: ActivityContext,
-  run: (tools: BackupTools) => Promise<Value>,
-): Promise<Attempt<Value>> {
-  try {
-    const { openBackups } = parts as BackupParts
-    return { value: await run(openBackups({ connectionString, version }, signal)) }
-  } catch (error) {
-    if (!(error instanceof CommandFailure)) throw error
-    return { failure: { kind: error.kind, message: error.message } }
-  }
 }

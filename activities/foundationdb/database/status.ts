@@ -4,6 +4,7 @@
 //   S2. A field that the document lacks is undefined or an empty list, never a guess. `isAvailable` is false without it.
 //   S3. The value contains no field besides the declared ones, so a database of 500 processes fits into an activity's result.
 
+import type { ReportedProcess } from '../../../workflows/foundationdb/database/coordinators.ts'
 import { type Reader, readerOf } from './json-reader.ts'
 
 /** The state of a database as its `status json` reports it. */
@@ -42,13 +43,7 @@ export interface CoordinatorStatus {
   readonly isReachable: boolean
 }
 
-export interface ProcessStatus {
-  /** `IP:port`, with `:tls` for TLS. */
-  readonly address: string
-  readonly processClass: string
-  readonly commandLine: string
-  readonly isExcluded: boolean
-  readonly isUnderMaintenance: boolean
+export interface ProcessStatus extends ReportedProcess {
   /** Keys as in the document: `instance_id`, `process_id`, `zoneid`, `dcid`, `data_hall`, `dns_name`. Empty in the first seconds of a process. */
   readonly locality: Readonly<Record<string, string>>
   readonly version: string

@@ -6,13 +6,13 @@ import { delimiter, isAbsolute, join } from 'node:path'
 import type { DevPlace, PreparedWing } from '../../pods.ts'
 
 /** Finds the tools. Without tools, worker and node agent use the simulator. */
-export function prepareInDev({ flags, env }: Pick<DevPlace, 'flags' | 'env'>): PreparedWing {
+export function prepareInDev({ flags, env, folder }: Pick<DevPlace, 'flags' | 'env' | 'folder'>): PreparedWing {
   const named = flags['fdb-bin'] ?? env['PAWL_FDB_BIN']
   if (named !== undefined && named !== '') return { flags: { 'fdb-bin': named }, note: `tools in "${named}"` }
-  const installed = (env['PATH'] ?? '').split(delimiter).find((folder) => isAbsolute(folder) && hasServer(folder))
+  const installed = (env['PATH'] ?? '').split(delimiter).find((one) => isAbsolute(one) && hasServer(one))
   if (installed !== undefined) return { flags: { 'fdb-bin': installed }, note: `FoundationDB in "${installed}"` }
   const note = 'a simulator, because no FoundationDB is installed; --fdb-bin names the folder of an installation'
-  return { flags: {}, note }
+  return { flags: {}, env: { FDB_SIM_BLOBSTORE: join(folder, 'blob-store') }, note }
 }
 
 /** The flag of the node agent. */

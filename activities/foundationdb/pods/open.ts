@@ -22,7 +22,7 @@ import type { ToolFlags } from './flags.ts'
 
 const TOOLS: readonly ToolName[] = ['fdbserver', 'fdbmonitor', 'fdbcli', 'fdbbackup', 'fdbrestore', 'backup_agent']
 /** Settings of the simulator that containers get from the node agent. */
-const PASSED_VARIABLES = ['FDB_SIM_TIME_SCALE']
+const PASSED_VARIABLES = ['FDB_SIM_TIME_SCALE', 'FDB_SIM_BLOBSTORE']
 
 export async function open({ 'fdb-bin': folder }: FlagValues<ToolFlags>, place: AgentPlace): Promise<OpenPods> {
   if (folder !== undefined) await access(folder)

@@ -45,7 +45,9 @@ export function useDatabases<const Name extends string>(
     rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
   })
   const state = join(folder, 'agent')
-  const { flags, note } = prepareInDev({ flags: tools === undefined ? {} : { 'fdb-bin': tools }, env: process.env })
+  const given = tools === undefined ? {} : { 'fdb-bin': tools }
+  const { flags, env, note } = prepareInDev({ flags: given, env: process.env, folder })
+  const environment = { ...env, ...TIME_SCALE }
   process.stderr.write(`${name}: ${note}\n`)
   const toolFlags = Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value])
   const ofBoth = ['--wings', 'foundationdb', '--content-key', join(folder, 'content.key')]
@@ -53,13 +55,19 @@ export function useDatabases<const Name extends string>(
     wings: ['foundationdb'],
     bridgeFlags: ofBoth,
     workerFlags: [...ofBoth, ...toolFlags, '--fdb-simulator', 'yes', '--fdb-recovery-wait', '2s'],
-    environments: { worker: TIME_SCALE },
+    environments: { worker: environment },
   })
-  useNodeAgent(tenants, state, toolFlags)
+  useNodeAgent(tenants, { state, tools: toolFlags, environment })
   return { tenants, state, of: (tenant) => new DatabaseNamespace(tenants.of(tenant)) }
 }
 
-function useNodeAgent(tenants: Tenants<string>, state: string, tools: readonly string[]): void {
+interface AgentSettings {
+  readonly state: string
+  readonly tools: readonly string[]
+  readonly environment: Readonly<Record<string, string>>
+}
+
+function useNodeAgent(tenants: Tenants<string>, { state, tools, environment }: AgentSettings): void {
   let agent: ChildProcess | undefined
   const log = `${state}.log`
   beforeAll(() => {
@@ -68,7 +76,7 @@ function useNodeAgent(tenants: Tenants<string>, state: string, tools: readonly s
     const out = openSync(log, 'w')
     agent = spawn(process.execPath, [PROGRAM, 'node-agent', ...flags, ...pods], {
       stdio: ['ignore', out, out],
-      env: { ...process.env, ...TIME_SCALE },
+      env: { ...process.env, ...environment },
     })
     closeSync(out)
   })

@@ -2,10 +2,10 @@
 
 import { describe, expect, it } from 'vitest'
 
-import { lastChange } from '../../../worker/cli/changed-sources.ts'
+import { lastChange, specText } from '../../../worker/cli/changed-sources.ts'
 import { inputsOf } from '../../../worker/cli/query/explain-status.ts'
 import { nextStep } from '../../../worker/cli/query/next-step.ts'
-import { BEGIN, job, node, object } from './query/build-node.ts'
+import { after, BEGIN, event, job, node, object } from './query/build-node.ts'
 
 describe('the last change of a source', () => {
   const wrote = (manager: string, second: number, field = 'f:data') => ({
@@ -29,6 +29,25 @@ describe('the last change of a source', () => {
     const input = { path: [shop], status: undefined, words: ['inst/shop'], flags: { cluster: 'local' } }
     expect(nextStep({ ...input, isOutdated: true })).toBe('next: pawl reconcile inst/shop')
     expect(nextStep(input)).toBe('next: pawl history inst/shop')
+  })
+})
+
+describe('an edit of the spec', () => {
+  const versionAt = (second: number, generation: number) =>
+    event(second, { at: after(second * 1000), projection: { metadata: { generation } } })
+  const shop = (finishedAt: Date | null) =>
+    node(object('Installation', 'shop', { metadata: { generation: 3 }, status: { observedGeneration: 2 } }), {
+      job: job('shop', { phase: 'Failed', outcome: 'Failed', finishedAt }),
+    })
+
+  it.each([
+    ['during', [versionAt(1, 2), versionAt(5, 3)], 'during its last job'],
+    ['after', [versionAt(1, 2), versionAt(11, 3)], 'after its last job'],
+    ['at an unknown time of', [versionAt(11, 3)], 'after the start of its last job'],
+  ])('%s the last job is reported with its time', (_, events, period) => {
+    expect(specText(shop(after(10_000)), events)).toBe(
+      `the spec was edited ${period} (generation 3, the job had generation 2)`,
+    )
   })
 })
 

@@ -3,7 +3,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 
 import { identify } from '../../../worker/server/process-identity.ts'
-import { readStatus, writeState, type DevState, type PartState } from '../../../worker/dev/state.ts'
+import { formatStatus, readStatus, writeState, type DevState, type PartState } from '../../../worker/dev/state.ts'
 import { scratchFolder } from './scratch.ts'
 
 const self = identify(process.pid)!
@@ -22,6 +22,18 @@ describe('the status of a data folder', () => {
     expect(status.parts.map(({ name, up, pid }) => ({ name, up, pid }))).toEqual([
       { name: 'kwok', up: true, pid: process.pid },
       { name: 'temporal', up: true, pid: process.pid },
+    ])
+  })
+
+  it('has the process ID of each server', async () => {
+    const { dataDir } = await written([part({ name: 'worker', address: 'http://127.0.0.1:1' }), part({ name: 'kwok' })])
+    expect(
+      formatStatus(await readStatus(dataDir))
+        .split('\n')
+        .slice(0, 2),
+    ).toEqual([
+      expect.stringMatching(new RegExp(`^DOWN  worker  pid ${process.pid} +http://127.0.0.1:1$`)),
+      `up    kwok    pid ${process.pid}`,
     ])
   })
 

@@ -2,13 +2,12 @@
 // whole job, and its phases. Pure.
 
 import type { JobRecord } from '../../../activities/journal/read/object-queries.ts'
-import { path, textAt } from '../../../workflows/kit/index.ts'
 import { deletionOrder } from './deletion-order.ts'
 import { isDeletionWaiting } from './edits-during-job.ts'
 import { isInLevelMode } from './explain-status.ts'
 import type { LiveStatus } from '../live-status.ts'
 import { unhandledType } from './root-cause.ts'
-import { hasFailed, isOpen, type JobNode, phaseOf } from './job-tree.ts'
+import { hasFailed, isOpen, type JobNode, phaseOf, startIn } from './job-tree.ts'
 import {
   colourOf,
   deletionIn,
@@ -23,7 +22,6 @@ import {
 } from './format.ts'
 
 const BAR = 20
-// Times in a status usually have whole seconds.
 const SECOND = 1000
 
 interface Line {
@@ -107,10 +105,8 @@ interface Span {
 export function spanOf(node: JobNode, whole: JobRecord | undefined, now: Date): Span | undefined {
   const { job, object } = node
   if (job !== undefined) return { from: job.startedAt, to: job.finishedAt ?? now, isGuess: false }
-  const handed = textAt(object.projection, path('status.jobIDGenerationTime'))
-  if (handed === undefined || whole === undefined || Date.parse(handed) < whole.startedAt.getTime() - SECOND)
-    return undefined
-  return { from: new Date(handed), to: isOpen(node) ? now : object.updatedAt, isGuess: true }
+  const from = startIn(node, whole)
+  return from && { from, to: isOpen(node) ? now : object.updatedAt, isGuess: true }
 }
 
 /** The position of this job on the time line of the whole job. */
@@ -124,9 +120,12 @@ function barOf(part: Span | undefined, whole: JobRecord | undefined, now: Date):
   return '·'.repeat(from) + '█'.repeat(to - from) + '·'.repeat(BAR - to)
 }
 
-function countOf({ children }: JobNode): string {
-  if (children.length < 2) return ''
-  return `${children.filter((child) => isGood(phaseOf(child)) && !isOpen(child)).length}/${children.length}`
+/** Without the children that the job removed, unless it deletes the object itself. */
+function countOf({ object, children }: JobNode): string {
+  const isDeletion = object.deleted || deletionIn(object.projection) !== undefined
+  const parts = children.filter((child) => isDeletion || phaseOf(child) !== 'Deleted')
+  if (parts.length < 2) return ''
+  return `${parts.filter((child) => isGood(phaseOf(child)) && !isOpen(child)).length}/${parts.length}`
 }
 
 /** The duration of each phase: `Init 0.1s, Progressing 3.0s`; of the time before the first stored phase, if it is long. */

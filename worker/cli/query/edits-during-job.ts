@@ -3,26 +3,33 @@
 
 import type { EventRecord } from '../../../activities/journal/read/event-queries.ts'
 import type { JobRecord, ObjectRecord } from '../../../activities/journal/read/object-queries.ts'
-import { annotation, path, textAt, valueAt, type Projection } from '../../../workflows/kit/index.ts'
+import { annotation, joinNames, path, textAt, valueAt, type Projection } from '../../../workflows/kit/index.ts'
 import { suggestedCommand } from '../suggestion.ts'
-import { steeringOf } from './explain-status.ts'
+import { isInLevelMode, steeringOf } from './explain-status.ts'
 import { deletionIn, formatTime, nameOf, singleLine } from './format.ts'
+import { type JobNode, phaseOf, startIn } from './job-tree.ts'
 
 type SubjectWithJob = { readonly object: ObjectRecord; readonly job: JobRecord | undefined }
+
+/** A controller in level mode has no jobs: its next pass handles each request. */
+function isJobRunning({ object, job }: SubjectWithJob): boolean {
+  return job?.outcome === null && !isInLevelMode({ object, job })
+}
 
 /** True if the deletion was requested while a job of another kind runs: the deletion waits for its end. */
 export function isDeletionWaiting({ object, job }: SubjectWithJob): boolean {
   const deletion = object.deleted ? undefined : deletionIn(object.projection)
-  if (deletion === undefined || job === undefined || job.outcome !== null) return false
+  if (deletion === undefined || job === undefined || !isJobRunning({ object, job })) return false
   return job.startedAt.getTime() < Date.parse(deletion.since) && !/delet/i.test(job.phase ?? '')
 }
 
 /** True if users edited the spec after the running job started. */
-function isEdited({ object: { projection }, job }: SubjectWithJob): boolean {
+function isEdited(subject: SubjectWithJob): boolean {
+  const { projection } = subject.object
   const [generation, observed] = [path('metadata.generation'), path('status.observedGeneration')].map((at) =>
     Number(valueAt(projection, at)),
   )
-  if (job === undefined || job.outcome !== null || generation === undefined || observed === undefined) return false
+  if (!isJobRunning(subject) || generation === undefined || observed === undefined) return false
   // The request of a deletion increments the generation too.
   return observed > 0 && generation - observed - (deletionIn(projection) === undefined ? 0 : 1) > 0
 }
@@ -109,9 +116,31 @@ export function interruptOf(event: EventRecord, record: string | undefined): Int
 
 const CLOCK_SKEW_MS = 60_000
 
-export function interruptSentence({ at, by, reason }: Interrupt, time: (at: Date) => string): string {
-  const why = reason === undefined ? '' : `: ${singleLine(reason, 300)}`
-  return `${time(at)} ${by === undefined ? 'a user' : `${singleLine(by, 200)} (not verified)`} interrupted the job${why}.`
+export function interruptSentence(interrupt: Interrupt, time: (at: Date) => string): string {
+  return `${time(interrupt.at)} ${userText(interrupt)} interrupted the job${reasonText(interrupt)}.`
+}
+
+/** The answer of `pawl why` for a job that ended badly after an interrupt. @param tree of the job. */
+export function interruptAnswer(tree: JobNode, interrupt: Interrupt, time: (at: Date) => string): string {
+  const running = runningAt(tree, interrupt.at, tree.job).map(nameOf)
+  const during =
+    running.length === 0 ? '' : ` while ${joinNames(running, 3)} ${running.length === 1 ? 'was' : 'were'} running`
+  return `${nameOf(tree.object)} is ${phaseOf(tree)}: ${userText(interrupt)} interrupted its job at ${time(interrupt.at)}${during}${reasonText(interrupt)}.`
+}
+
+/** The objects without children that started before this time and ended after it. */
+function runningAt(node: JobNode, at: Date, whole: JobRecord | undefined): readonly ObjectRecord[] {
+  if (node.children.length > 0) return node.children.flatMap((child) => runningAt(child, at, whole))
+  const [from, to] = [startIn(node, whole), node.job?.finishedAt ?? node.object.updatedAt]
+  return from !== undefined && from <= at && to >= at ? [node.object] : []
+}
+
+function userText({ by }: Interrupt): string {
+  return by === undefined ? 'a user' : `${singleLine(by, 200)} (not verified)`
+}
+
+function reasonText({ reason }: Interrupt): string {
+  return reason === undefined ? '' : `: ${singleLine(reason, 300)}`
 }
 
 function textOf(value: unknown): string {

@@ -49,10 +49,10 @@ export function partitionsOf(kind: GroupKind) {
   return CONTROLLERS.get(groupKindText(kind))?.partitions
 }
 
-/** The finalizer that a job of the kind removes itself. */
+/** The finalizer that Pawl's controller of the kind removes; undefined if it adds none. */
 export function ownFinalizer(kind: GroupKind): string | undefined {
   const controller = CONTROLLERS.get(groupKindText(kind))
-  return controller?.mode === 'job' ? controller.status.finalizer : undefined
+  return controller?.mode === 'job' ? controller.status.finalizer : controller?.finalizer
 }
 
 /** How objects of the kind depend on their siblings. */

@@ -15,7 +15,7 @@ import { readLiveStatuses } from '../live-status.ts'
 import { causeIn, type ListedObject, phaseOfRow, waitText, withAwaitedRows } from './listed-object.ts'
 import { isInLevelMode } from './explain-status.ts'
 import { nextAfterGet } from './next-step.ts'
-import { kindNamed } from './object-name.ts'
+import { kindsNamed } from './object-name.ts'
 import { type JournalSession, withJournal, type JournalFlags, addJournalFlags } from './open-journal.ts'
 import {
   isBusy,
@@ -46,7 +46,7 @@ export function getCommand(): Command {
     new Command('get')
       .summary('list objects with phase, job, and what they wait for')
       .description('list objects with phase, newest job, duration, and reason for waiting')
-      .argument('[kind]', 'any name of a kind, such as inst; without, all kinds of Pawl')
+      .argument('[kind]', 'kinds by any of their names, such as inst or inst,di; without, all kinds of Pawl')
       .option('-A, --all-namespaces', 'of all namespaces')
       .option('-l, --selector <labels>', 'of these labels, such as a=b,c=d, as far as the journal keeps them')
       .option('-o, --output <format>', FORMATS.join(', '), parseOneOf(FORMATS), 'table'),
@@ -72,7 +72,7 @@ interface Listing {
 }
 
 async function get(journal: JournalSession, kind: string | undefined, flags: GetFlags): Promise<Listing> {
-  const kinds = kind === undefined ? journal.ownKinds : [kindNamed(kind, journal.kinds)]
+  const kinds = kind === undefined ? journal.ownKinds : kindsNamed(kind, journal.kinds)
   const place = flags.allNamespaces === true ? undefined : journal.namespace
   const scope = { place, isNamed: kind !== undefined }
   const labels = labelsOf(flags.selector)

@@ -45,6 +45,8 @@ export async function readJobTree(
     // Children without jobs, such as data, are shown only if they block a deletion.
     children: (below.get(one.uid) ?? []).map((child) => nodeOf(child, one)).filter(isPart),
     ...(lastEvents === undefined &&
+      // A job that removes an item does not start it.
+      !one.deleted &&
       !jobs.has(one.uid) &&
       parent !== undefined &&
       endedInEarlierJob(one, parent, jobs.get(parent.uid)) && { isFromEarlierJob: true }),
@@ -113,6 +115,21 @@ function isRetriedLater(projection: ObjectRecord['projection'], parentJob: JobRe
 
 function isParentOpen({ projection }: Pick<ObjectRecord, 'projection'>, job: JobRecord | undefined): boolean {
   return job === undefined ? isBusy(projection) : job.outcome === null
+}
+
+/**
+ * When the object's part of a job started; undefined if the job has not started it. For items that the run of their
+ * owner handles, the status gives the time.
+ *
+ * @param whole the job.
+ */
+export function startIn(
+  { object, job }: Pick<JobNode, 'object' | 'job'>,
+  whole: JobRecord | undefined,
+): Date | undefined {
+  if (job !== undefined) return job.startedAt
+  const handedOut = new Date(textAt(object.projection, path('status.jobIDGenerationTime')) ?? '')
+  return whole !== undefined && handedOut.getTime() >= whole.startedAt.getTime() - SECOND ? handedOut : undefined
 }
 
 /** A child as it was at the end of an ended job, if the journal still has that version. */

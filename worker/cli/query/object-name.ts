@@ -54,6 +54,11 @@ export function kindNamed(text: string, kinds: readonly QueryableKind[]): Querya
   throw new UsageError(`kind "${singleLine(text, 200)}" does not exist; ${expectedKind(text, kinds)}`)
 }
 
+/** @param text names of kinds, separated by commas. @throws UsageError as `kindNamed` */
+export function kindsNamed(text: string, kinds: readonly QueryableKind[]): readonly QueryableKind[] {
+  return [...new Set(text.split(',').map((name) => kindNamed(name, kinds)))]
+}
+
 function followed(kind: QueryableKind): QueryableKind {
   if (kind.isFollowed) return kind
   throw new UsageError(

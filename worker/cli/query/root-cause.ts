@@ -18,7 +18,7 @@ import { expectedName } from '../suggestion.ts'
 import { deletionOrder } from './deletion-order.ts'
 import { isDeletionWaiting } from './edits-during-job.ts'
 import { isInLevelMode, isLevelKind, ownFinalizer, partitionsOf, siblingsOf, steeringOf } from './explain-status.ts'
-import { hasFailed, isOpen, isPickedUp, type JobNode, phaseOf } from './job-tree.ts'
+import { hasFailed, isOpen, isPickedUp, type JobNode, phaseOf, startIn } from './job-tree.ts'
 import type { LiveStatus } from '../live-status.ts'
 import {
   deletionIn,
@@ -33,12 +33,15 @@ import {
 
 /**
  * The path from the root to the root cause: failed children first, then unfinished children, then children that cannot
- * be deleted.
+ * be deleted. An interrupt ends items that the job has not started, too: they are the cause only if no other child
+ * failed.
  */
 export function pathToRootCause(root: JobNode): readonly JobNode[] {
   const open = root.children.filter(isOpen)
+  const failed = root.children.filter(hasFailed)
   const next =
-    root.children.find(hasFailed) ??
+    failed.find((child) => startIn(child, root.job) !== undefined) ??
+    failed[0] ??
     // In a deletion, children that wait for others are open too, and have no phase of the deletion yet.
     open.find((child) => !isDeleting(root) || isDeleting(child)) ??
     open[0] ??
@@ -93,8 +96,8 @@ export function reasonsOf(node: JobNode, context: RootCauseContext): readonly st
 }
 
 function openReasons(node: JobNode, context: RootCauseContext): readonly string[] {
-  if (isDeleting(node) && !isDeletionWaiting(node) && context.status?.summary === undefined)
-    return siblingWaits(node, context)
+  const isDeletionJob = isDeleting(node) && !isDeletionWaiting(node) && !isInLevelMode(node)
+  if (isDeletionJob && context.status?.summary === undefined) return siblingWaits(node, context)
   const bug = bugSentence(node)
   if (bug !== undefined) return [bug]
   const reasons = [...retries(node, context), ...statusReason(node, context), ...waits(node, context)]
@@ -142,18 +145,20 @@ function retries(node: JobNode, { attempt }: RootCauseContext): readonly string[
 /** In level mode an object without an open run has a state, too: it waits for a time or for a change. */
 function restingReason(node: JobNode, context: RootCauseContext): readonly string[] {
   const { object } = node
-  return isInLevelMode(node) && !object.deleted && !isDeleting(node) && !hasFailed(node)
-    ? statusReason(node, context)
-    : []
+  return isInLevelMode(node) && !object.deleted && !hasFailed(node) ? statusReason(node, context) : []
 }
 
 /** The summary of the live status, or the message that the kind lets the journal store. */
 function statusReason(node: JobNode, { status, now, wide }: RootCauseContext): readonly string[] {
-  const summary = status?.summary ?? textAt(node.object.projection, path('status.message')) ?? ''
+  const summary = storedSummary(node, status)
   if (summary === '') return notReady(node)
   const phase = phaseOf(node)
   const state = phase === '-' ? '' : ` is ${phase}`
   return [`${nameOf(node.object)}${state}: ${summaryText(summary, { now, wide })}.`]
+}
+
+function storedSummary({ object }: JobNode, status: LiveStatus | undefined): string {
+  return status?.summary ?? textAt(object.projection, path('status.message')) ?? ''
 }
 
 /** The summary of a live status as `pawl why` prints it. */
@@ -161,16 +166,35 @@ export function summaryText(summary: string, { now, wide }: Pick<RootCauseContex
   return wide ? summary : withLocalTimes(summary, now)
 }
 
-/** Replaces the timestamps of Kubernetes objects. */
+const TIMESTAMP = /\b(at )?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)/g
+
+/** Replaces the timestamps of Kubernetes objects: by the remaining time if it is less than a minute. */
 function withLocalTimes(text: string, now: Date): string {
-  return text.replaceAll(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, (time) => formatTime(new Date(time), now))
+  return text.replaceAll(TIMESTAMP, (_, at: string | undefined, time: string) => {
+    const ms = Date.parse(time) - now.getTime()
+    return at !== undefined && ms > 0 && ms < 60_000
+      ? `in ${formatDuration(ms)}`
+      : `${at ?? ''}${formatTime(new Date(time), now)}`
+  })
 }
 
-/** When the controller looks at the object again; undefined if a change of another object starts the next pass. */
-function nextAttempt(node: JobNode, { wake, attempt, now }: RootCauseContext): string | undefined {
+/** Timestamps of Kubernetes are whole seconds. */
+const ROUNDING_MS = 2000
+
+function hasTime(text: string, at: Date): boolean {
+  return [...text.matchAll(TIMESTAMP)].some(
+    ([, , time = '']) => Math.abs(Date.parse(time) - at.getTime()) < ROUNDING_MS,
+  )
+}
+
+/**
+ * When the controller looks at the object again; undefined if a change of another object starts the next pass, or if the
+ * summary of the status has this time.
+ */
+function nextAttempt(node: JobNode, { wake, attempt, now, status }: RootCauseContext): string | undefined {
   if (isOpen(node) && bugIn(node.job) !== undefined)
     return 'the next attempt starts when a worker with other code starts, or when the object changes'
-  if (wake === undefined) return undefined
+  if (wake === undefined || hasTime(storedSummary(node, status), wake.due)) return undefined
   const what = attempt > 0 || node.job?.lastError != null || !isInLevelMode(node) ? 'attempt' : 'check'
   const ms = wake.due.getTime() - now.getTime()
   return ms <= 0 ? `the next ${what} is due` : `next ${what} in ${formatDuration(ms)}`

@@ -9,7 +9,14 @@ import { readConfig } from '../../server/config.ts'
 import { readLive, type ForeignWrite } from '../live-objects.ts'
 import { withUserClient, type UserFlags } from '../user.ts'
 import { type PageFlags, runPage, UI_OPTION } from '../temporal-address.ts'
-import { editSentences, type Interrupt, interruptEventOf, interruptOf, isDeletionWaiting } from './edits-during-job.ts'
+import {
+  editSentences,
+  type Interrupt,
+  interruptAnswer,
+  interruptEventOf,
+  interruptOf,
+  isDeletionWaiting,
+} from './edits-during-job.ts'
 import { isInLevelMode, resourceOfKind, steeringOf } from './explain-status.ts'
 import {
   awaitedSiblings,
@@ -26,14 +33,14 @@ import { actionName, type Cause, readCauses } from './causes.ts'
 import { readChangesSinceJob } from '../changed-sources.ts'
 import { findJob } from './find-object.ts'
 import { readForeignWrites } from './foreign-writes.ts'
-import { isOpen, isOver, type JobNode, phaseOf, readJobTree } from './job-tree.ts'
+import { hasFailed, isOpen, isOver, type JobNode, phaseOf, readJobTree } from './job-tree.ts'
 import { JOB_OPTION, objectCommand } from './object-command.ts'
 import { writesOfRun } from './level-run.ts'
 import type { JournalFlags, JournalSession } from './open-journal.ts'
 import { readLiveStatuses } from '../live-status.ts'
 import { nextStep } from './next-step.ts'
 import { explanationText, explainJob } from './why-text.ts'
-import { deletionIn, nameOf } from './format.ts'
+import { deletionIn, formatTime, nameOf } from './format.ts'
 
 interface WhyFlags extends JournalFlags, PageFlags {
   readonly job?: string
@@ -61,11 +68,12 @@ async function why(journal: JournalSession, words: readonly string[], flags: Why
   const now = new Date()
   const wide = output !== 'text'
   const requests = requestSentences(path, { now, isOldJob: jobID !== undefined })
-  const queue = [...requests.first, ...(await waitingSentences(journal, path, { job, run, now }))]
+  const interrupt = await readInterrupt(journal, { object, job }, flags)
+  const interrupted = interruptSentences(path, interrupt, (at) => (wide ? at.toISOString() : formatTime(at, now)))
+  const queue = [...interrupted, ...requests.first, ...(await waitingSentences(journal, path, { job, run, now }))]
   const { reasons, status, command, subjectSummary } = await readReasons(journal, path, { flags, now, wide })
   const sibling = await readSibling(journal, path, { flags, now, wide })
-  const interrupt = await readInterrupt(journal, { object, job }, flags)
-  const changes = await readChangesSinceJob(path[0], { flags, now, wide, isOldJob: jobID !== undefined })
+  const changes = await readChangesSinceJob(journal, path[0], { flags, now, wide, isOldJob: jobID !== undefined })
   const notRequested = path.length === 1 && queue.length === 0 ? notRequestedSentences(object, job) : []
   const explanation = explainJob({
     causes,
@@ -118,6 +126,16 @@ async function waitingSentences(
     ...(await queueSentences(journal, path, now)),
     ...(job === undefined || subject === undefined ? [] : notStartedSentences(subject.object, job, { run, now })),
   ]
+}
+
+/** For a job that a user interrupted: the errors of its items only repeat that. */
+function interruptSentences(
+  [subject]: readonly JobNode[],
+  interrupt: Interrupt | undefined,
+  time: (at: Date) => string,
+): readonly string[] {
+  if (subject === undefined || interrupt === undefined || !hasFailed(subject)) return []
+  return [interruptAnswer(subject, interrupt, time)]
 }
 
 /** Sentences about requests of users that wait for the running job. A deletion that waits is the answer. */

@@ -8,7 +8,8 @@ import { groupKindOf, groupKindText, isSameGroupKind, type LevelTarget } from '.
 import type { NamedKind } from '../../plans/find-plans.ts'
 import { builtInRegistry } from '../../server/registry.ts'
 import { UsageError } from '../../server/usage-error.ts'
-import { quotedName } from '../query/format.ts'
+import { explainStatus, ownFinalizer } from '../query/explain-status.ts'
+import { quotedName, singleLine } from '../query/format.ts'
 import { missingInCluster } from '../missing-object.ts'
 import { newestEvents } from '../live-objects.ts'
 import { withUserClient, userName } from '../user.ts'
@@ -60,6 +61,7 @@ export async function deleteWithoutJobs(
       const present = await read()
       const isGone = present?.metadata.uid !== uid
       const finalizers = isGone || present === undefined ? [] : finalizersOf(present, ownFinalizer(kind))
+      const { summary } = isGone || present === undefined ? {} : explainStatus(kind, present)
       const events = isGone
         ? []
         : await waitForEvents(async () => await newestEvents(kube, { namespace: place, uid: uid ?? '' }, MAX_EVENTS))
@@ -67,7 +69,8 @@ export async function deleteWithoutJobs(
         ? [`${title} is deleted`]
         : [
             `${title} is in deletion${isNew ? `, requested by ${by}` : ''}; it waits for:`,
-            ...finalizers.map((one) => `  ${finalizerLine(one, 'Pawl removes it when nothing needs the object')}`),
+            ...(summary === undefined ? [] : [`  ${singleLine(summary, 500)}`]),
+            ...finalizers.map((one) => `  ${finalizerLine(one, 'Pawl removes it')}`),
             ...events.map((event) => `  ${event}`),
           ]
       const names = finalizers.map(({ finalizer }) => finalizer)
@@ -90,20 +93,12 @@ export async function deleteWithoutJobs(
 
 /** @throws UsageError for a kind that another program owns, such as Namespace. */
 function targetOf(kind: NamedKind): LevelTarget {
-  const target: LevelTarget = controllerOf(kind)?.target ?? kind
+  const controllers = [...builtInRegistry.controllers.values()]
+  const target: LevelTarget =
+    controllers.find(({ target: one }) => isSameGroupKind(groupKindOf(one), kind))?.target ?? kind
   if (target.isReadOnly === true)
     throw new UsageError(`kind "${kind.kind}" does not belong to Pawl; delete the object with kubectl`)
   return target
-}
-
-/** The finalizer that Pawl's controller of the kind removes; undefined if it adds none. */
-function ownFinalizer(kind: NamedKind): string | undefined {
-  const controller = controllerOf(kind)
-  return controller?.mode === 'level' ? controller.finalizer : undefined
-}
-
-function controllerOf(kind: NamedKind) {
-  return [...builtInRegistry.controllers.values()].find(({ target }) => isSameGroupKind(groupKindOf(target), kind))
 }
 
 /** An object that was just deleted gets its Event a moment later. */

@@ -5,7 +5,7 @@
 // C2. A chaos pod that cannot clean up is reported with the commands that resolve it. It blocks the deletion of the
 //   Disruption until a user removes its finalizer.
 // C3. The status changes once at the start and once at the end of the deletion: the end of each single chaos pod causes
-//   no status write.
+//   no status write. The message of the last status has the time of the release.
 
 import { action, again, done, nop, orElse, type Outcome, sequential } from '../../kit/index.ts'
 import {
@@ -64,7 +64,10 @@ const finish = action<DisruptionPass>('finish', async (pass): Promise<Outcome> =
     await act.event({ type: 'Normal', reason: 'Cleaned', message: 'no chaos pod is left' })
   }
   const releaseAt = (cleaned ?? now.getTime()) + delayMs
-  if (now.getTime() < releaseAt) return again(releaseAt - now.getTime())
+  if (now.getTime() < releaseAt) {
+    status.message = `everything is undone; the object is released at ${timestampText(releaseAt)} (finalizerDeletionDelay)`
+    return again(releaseAt - now.getTime())
+  }
   await act.event({ type: 'Normal', reason: 'Finished', message: 'everything is undone' })
   return done
 })

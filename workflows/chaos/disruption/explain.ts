@@ -13,7 +13,7 @@ type Fields = Readonly<Record<string, unknown>>
 export function explainDisruption(disruption: object): StatusExplanation {
   const fields = fieldsOf(disruption)
   const phase = textOf(fieldsOf(fields['status'])['injectionStatus'])
-  const summary = endOf(fields) ?? summaryOf(fields)
+  const summary = deletionOf(fields) ?? endOf(fields) ?? summaryOf(fields)
   return { ...(phase !== '' && { phase }), ...(summary !== '' && { summary }) }
 }
 
@@ -32,12 +32,27 @@ function summaryOf(disruption: Fields): string {
   return why === '' ? counts : `${counts}: ${why}`
 }
 
-/** For a Disruption whose duration is over; undefined for others, for projections and in deletions. */
-function endOf({ metadata, spec, status: given }: Fields): string | undefined {
-  const { deletionTimestamp, creationTimestamp } = fieldsOf(metadata)
+/** For a Disruption in deletion; undefined for others, for projections, and before the first pass of the deletion. */
+function deletionOf({ metadata, status: given }: Fields): string | undefined {
   const status = fieldsOf(given)
-  const isOver = textOf(status['injectionStatus']).startsWith('Previously')
-  if (!isOver || deletionTimestamp !== undefined || typeof status['desiredTargetsCount'] !== 'number') return undefined
+  if (fieldsOf(metadata)['deletionTimestamp'] === undefined || !isOver(status)) return undefined
+  if (status['cleanedAt'] !== undefined) return textOf(status['message']) || 'everything is undone'
+  const { injected, left, reason } = leftIn(fieldsOf(status['targetInjections']))
+  if (left === 0) return 'the chaos pods are being deleted'
+  const counts = `the changes to ${left} of ${injected} targets are being undone`
+  return reason === '' ? counts : `${counts}: ${reason}`
+}
+
+/** False for projections. */
+function isOver(status: Fields): boolean {
+  return textOf(status['injectionStatus']).startsWith('Previously') && typeof status['desiredTargetsCount'] === 'number'
+}
+
+/** For a Disruption whose duration is over; undefined for others and for projections. */
+function endOf({ metadata, spec, status: given }: Fields): string | undefined {
+  const { creationTimestamp } = fieldsOf(metadata)
+  const status = fieldsOf(given)
+  if (!isOver(status)) return undefined
   const used = fieldsOf(status['originalSpec'] ?? spec) as Partial<DisruptionSpec>
   const isKnown = textOf(creationTimestamp) !== '' && durationMs(used.duration) !== undefined
   const times = { spec: used, metadata: { creationTimestamp: textOf(creationTimestamp) } }
@@ -49,18 +64,23 @@ function endOf({ metadata, spec, status: given }: Fields): string | undefined {
   ].join('; ')
 }
 
-/** A kind that was injected into a target has the time of the injection. */
 function removedText(targets: Fields): string {
+  const { injected, left, reason } = leftIn(targets)
+  if (injected === 0) return 'no target was injected'
+  const counts = `removed from ${injected - left} of ${injected} ${injected === 1 ? 'target' : 'targets'}`
+  return reason === '' ? counts : `${counts}: ${reason}`
+}
+
+/** The numbers of targets that were injected, and of those that are not undone, and an error of their chaos pods. */
+function leftIn(targets: Fields): { readonly injected: number; readonly left: number; readonly reason: string } {
+  // A kind that was injected into a target has the time of the injection.
   const injected = Object.entries(targets).filter(([, kinds]) =>
     Object.values(fieldsOf(kinds)).some((injection) => textOf(fieldsOf(injection)['since']) !== ''),
   )
-  if (injected.length === 0) return 'no target was injected'
   const left = injected.filter(([, kinds]) =>
     Object.values(fieldsOf(kinds)).some((injection) => fieldsOf(injection)['injectionStatus'] !== 'NotInjected'),
   )
-  const counts = `removed from ${injected.length - left.length} of ${injected.length} ${injected.length === 1 ? 'target' : 'targets'}`
-  const reason = failedPods(Object.fromEntries(left))
-  return reason === '' ? counts : `${counts}: ${reason}`
+  return { injected: injected.length, left: left.length, reason: failedPods(Object.fromEntries(left)) }
 }
 
 /** Why fewer targets than desired were chosen; undefined if enough were chosen, or the Disruption is over. */

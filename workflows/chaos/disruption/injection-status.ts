@@ -138,10 +138,10 @@ function injectionMessageFields(
   }
 }
 
-/** The number of simulated targets. */
+/** The number of targets that are simulated now. */
 export function simulatedCount(injections: TargetInjections): number {
   const isSimulated = (kinds: TargetInjections[string]) =>
-    Object.values(kinds).some(({ simulated }) => simulated === true)
+    Object.values(kinds).some(({ simulated, injectionStatus }) => simulated === true && injectionStatus === 'Injected')
   return Object.values(injections).filter(isSimulated).length
 }
 
@@ -162,7 +162,10 @@ export function messageOf(injections: TargetInjections): string | undefined {
   if (first !== undefined) return `${first.kind} on ${first.target}: ${first.message ?? ''}${more}`
   const count = simulatedCount(injections)
   if (count === 0) return undefined
-  return `simulated: ${count} of ${Object.keys(injections).length} targets have no process, so nothing is disturbed there`
+  const total = Object.keys(injections).length
+  return count === total
+    ? 'simulated, because no target has a process; nothing is disturbed'
+    : `simulated on ${count} of ${total} targets, because they have no process; nothing is disturbed there`
 }
 
 export const reportInjection = action<DisruptionPass>('tellInjection', (pass) => {

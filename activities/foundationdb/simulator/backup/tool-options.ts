@@ -91,6 +91,7 @@ function readWords(argv: readonly string[]): Map<string, string[]> | string {
       const text = name in VALUES ? (value ?? words.shift() ?? '') : ''
       found.set(key, [...(found.get(key) ?? []), text])
     } else if (!/^(?:knob|locality)-/.test(name)) return word.replace(/=.*/s, '')
+    else if (value === undefined) words.shift()
   }
   return found
 }

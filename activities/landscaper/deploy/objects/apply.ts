@@ -4,12 +4,14 @@
 //   B1. A failing object stops neither its siblings nor the following classes; only rejected credentials do.
 //   B2. Every object that was sent, or was about to be sent, is in `managed`, whatever its result.
 //   B3. Custom resources wait until the definition of the same item is established; they neither fail nor disappear from `managed`.
-//   B4. A kind counts as not served only after a discovery request of this run.
+//   B4. A kind counts as not served only after a discovery request of this run. If this request shows that the server is not a Kubernetes API server,
+//       nothing is sent.
 
 import type { KubeClient, KubeObject, Method, RequestOptions } from '../../../kube/client.ts'
 import { isNotFound, KubeError } from '../../../kube/errors.ts'
 import { inParallel } from '../../../kube/in-parallel.ts'
 import { objectOf } from '../target/answers.ts'
+import { isNotAPIServer } from '../target/api-server-check.ts'
 import { describeObject, isSameKind } from '../target/read-object.ts'
 import type { ServedKind, TargetCluster } from '../target/target-cluster.ts'
 import { applyObject, OPERATION } from './apply-object.ts'
@@ -59,7 +61,7 @@ export interface ApplyResult {
   readonly rejections: readonly Rejection[]
 }
 
-/** Repeated calls write only differences. @throws DeployError when the credentials are rejected. */
+/** Repeated calls write only differences. @throws DeployError when the credentials are rejected, or the server is not a Kubernetes API server. */
 export async function applyManifests(input: ApplyInput): Promise<ApplyResult> {
   return await new Application(input).run()
 }
@@ -120,6 +122,8 @@ class Application {
     const kinds = [...new Map(foreign.map((object) => [kindKey(object), object])).values()]
     const answers = await inParallel(kinds, WRITES_AT_ONCE, async ({ apiVersion, kind }) => {
       const answer = await attempt(OPERATION, kind, () => target.servedKind(apiVersion, kind, signal))
+      // One error for the item, instead of one for each object.
+      if ('error' in answer && isNotAPIServer(answer.error)) throw answer.error
       return 'value' in answer && answer.value === undefined ? [apiVersion] : []
     })
     for (const apiVersion of new Set(answers.flat())) target.forgetKinds(apiVersion)

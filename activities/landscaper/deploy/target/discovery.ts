@@ -5,11 +5,13 @@
 //       another version now, or does not exist any more.
 //   V3. The cache alone never proves that a kind is not served. Code that reports "gone" or "not served" calls `forgetKinds` and requests the kind
 //       again.
+//   V4. A kind is missing only on a server that is a Kubernetes API server (api-server-check.ts).
 
 import type { KubeClient, Method, RequestOptions } from '../../../kube/client.ts'
 import { isNotFound, KubeError } from '../../../kube/errors.ts'
 import { toDeployError } from '../run/deploy-errors.ts'
 import { type Fields, isMap } from '../objects/readiness/field-reader.ts'
+import { withServerCheck } from './api-server-check.ts'
 import { unlessAborted } from './shared-work.ts'
 import { groupOf, type ServedKind, type TargetCluster } from './target-cluster.ts'
 
@@ -21,9 +23,14 @@ interface Answer {
   readonly kinds: Promise<ReadonlyMap<string, ServedKind>>
 }
 
-/** The cluster behind a client, with a cache of the kinds that it serves. */
-export function createTargetCluster(kube: KubeClient, now: () => Date): TargetCluster {
-  const kinds = new KindCache(kube, now)
+/**
+ * The cluster behind a client, with a cache of the kinds that it serves.
+ *
+ * @param at the object that names the server, for messages: `Target "default/cluster"`.
+ */
+export function createTargetCluster(kube: KubeClient, now: () => Date, at: string): TargetCluster {
+  const checked = withServerCheck(kube, at)
+  const kinds = new KindCache(checked, now)
   return {
     kube: {
       get connection() {
@@ -31,7 +38,7 @@ export function createTargetCluster(kube: KubeClient, now: () => Date): TargetCl
       },
       async request<T>(method: Method, path: string, options?: RequestOptions): Promise<T> {
         try {
-          return await kube.request<T>(method, path, options)
+          return await checked.request<T>(method, path, options)
         } catch (error) {
           // V2.
           if (isNotFound(error) && error.missing === undefined) kinds.forget(groupOfPath(path))

@@ -200,7 +200,7 @@ class CachedTargets implements TargetAccess {
         `${account}: the server rejects its token; Pawl retries with a new one`,
       )
     }
-    return connected(new TargetClient({ access, now, refused }), now, renewAtMs)
+    return connected(new TargetClient({ access, now, refused }), { now, at: source.at, renewAtMs })
   }
 
   #connectTo(access: ClusterAccess, at: string): OpenTarget {
@@ -218,12 +218,15 @@ class CachedTargets implements TargetAccess {
       const found = `${at}: the server rejects the credentials (${message})`
       return new DeployError(OPERATION, reason, `${found}; renew them`, codes)
     }
-    return connected(new TargetClient({ access, now, refused, guard }), now, Infinity)
+    return connected(new TargetClient({ access, now, refused, guard }), { now, at, renewAtMs: Infinity })
   }
 }
 
-function connected(client: TargetClient, now: () => Date, renewAtMs: number): OpenTarget {
-  return { client, cluster: createTargetCluster(client, now), renewAtMs }
+function connected(
+  client: TargetClient,
+  { now, at, renewAtMs }: { readonly now: () => Date; readonly at: string; readonly renewAtMs: number },
+): OpenTarget {
+  return { client, cluster: createTargetCluster(client, now, at), renewAtMs }
 }
 
 interface ObjectName {

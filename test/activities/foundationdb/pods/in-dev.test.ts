@@ -27,14 +27,14 @@ describe("FoundationDB's tools in `pawl dev`", () => {
     ['an installation in PATH', {}, { PATH: `bin:${installed}` }, installed, `FoundationDB in "${installed}"`],
   ])('are in %s', (...[, flags, env, ...results]) => {
     const [expected, note] = results
-    const prepared = prepareInDev({ flags, env })
+    const prepared = prepareInDev({ flags, env, folder: dir })
     expect(prepared).toEqual({ flags: { 'fdb-bin': expected }, note })
     expect(flagsInDev({ flags: prepared.flags })).toEqual({ 'fdb-bin': expected })
   })
 
   it('are otherwise those of the simulator', () => {
-    const prepared = prepareInDev({ flags: {}, env: { PATH: dir } })
-    expect(prepared.flags).toEqual({})
+    const prepared = prepareInDev({ flags: {}, env: { PATH: dir }, folder: dir })
+    expect(prepared).toMatchObject({ flags: {}, env: { FDB_SIM_BLOBSTORE: join(dir, 'blob-store') } })
     expect(prepared.note).toContain('a simulator, because no FoundationDB is installed')
     expect(flagsInDev({ flags: prepared.flags })).toEqual({})
   })

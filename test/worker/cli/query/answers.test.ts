@@ -163,6 +163,20 @@ describe('the root cause', () => {
     expect(reasonsOf(cron, quiet)).toEqual([])
   })
 
+  it('is the clean-up of an object in level mode in deletion, without its own finalizer', () => {
+    const finalizers = ['finalizer.chaos.datadoghq.com']
+    const projection = { metadata: { deletionTimestamp: BEGIN.toISOString(), finalizers } }
+    const slow = { ...object('Disruption', 'slow', projection), group: 'chaos.datadoghq.com' }
+    const deleting = node(slow, { job: job('slow', { jobID: '' }) })
+    const due = after(11_000)
+    const summary = `everything is undone; the object is released at ${due.toISOString().replace('.000', '')} (finalizerDeletionDelay)`
+    const wake = { due, cause: 'timer' }
+    expect(reasonsOf(deleting, { ...quiet, wake, status: { summary, pods: [] } })).toEqual([
+      'Disruption ns/slow: everything is undone; the object is released in 11s (finalizerDeletionDelay).',
+      `Disruption ns/slow is being deleted since ${CLOCK}.`,
+    ])
+  })
+
   it('is an object with finalizers', () => {
     const metadata = { deletionTimestamp: BEGIN.toISOString(), finalizers: ['a.example.com/keep'] }
     const held = node(object('DeployItem', 'x', { metadata }))

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
 
+import type { JournalQueries } from '../../../../activities/journal/read/queries.ts'
 import { changedLines, drawJobTree } from '../../../../worker/cli/query/draw-job-tree.ts'
 import {
   editSentences,
+  interruptAnswer,
   interruptEventOf,
   interruptOf,
   interruptSentence,
@@ -11,9 +13,9 @@ import {
 import { formatTime, plainPaint } from '../../../../worker/cli/query/format.ts'
 import { listIn, unfinishedOf } from '../../../../worker/cli/query/get.ts'
 import { jobCount } from '../../../../worker/cli/query/history.ts'
-import { endedInEarlierJob, type JobNode } from '../../../../worker/cli/query/job-tree.ts'
+import { endedInEarlierJob, type JobNode, readJobTree } from '../../../../worker/cli/query/job-tree.ts'
 import { nextQuery, nextStep } from '../../../../worker/cli/query/next-step.ts'
-import { kindNamed } from '../../../../worker/cli/query/object-name.ts'
+import { kindNamed, kindsNamed } from '../../../../worker/cli/query/object-name.ts'
 import { awaitedSiblings, pathToRootCause, reasonsOf } from '../../../../worker/cli/query/root-cause.ts'
 import { explainJob } from '../../../../worker/cli/query/why-text.ts'
 import { after, BEGIN, event, job, node, nothing, object, quiet } from './build-node.ts'
@@ -45,6 +47,22 @@ describe('the error of an earlier job', () => {
     expect(changedLines(undefined, waiting, BEGIN)).toEqual([`${CLOCK}  Installation ns/shop  Progressing`])
     const begun = at(node(object('DeployItem', 'db', { status: { phase: 'Init', jobID: 'j2' } })))
     expect(changedLines(waiting, begun, BEGIN)).toEqual([`${CLOCK}  DeployItem ns/db  Init`])
+  })
+
+  it('of an item that the job removed is no part of the progress, and the item is deleted', async () => {
+    const gone = { ...item, deleted: true, owner: shop.uid }
+    const fresh = object('DeployItem', 'queue', { status: { phase: 'Succeeded', jobID: 'j2', jobIDFinished: 'j2' } })
+    const more = [fresh, { ...fresh, uid: 'uid-cache', name: 'cache' }].map((one) => ({ ...one, owner: shop.uid }))
+    const journal = {
+      childrenOf: ([owner]: readonly { readonly uid: string }[]) =>
+        Promise.resolve(owner?.uid === shop.uid ? [gone, ...more] : []),
+      newestJobs: () => Promise.resolve(new Map()),
+      awaitedByAll: () => Promise.resolve(new Map()),
+    } as Pick<JournalQueries, 'childrenOf' | 'newestJobs' | 'awaitedByAll'> as JournalQueries
+    const renamed = { ...second, phase: 'Succeeded', outcome: 'Succeeded' }
+    const text = drawJobTree(await readJobTree(journal, shop, renamed), { now: after(9000), paint: plainPaint })
+    expect(text).toMatch(/DeployItem ns\/db +Deleted /)
+    expect(text).toMatch(/ 2\/2\n/)
   })
 
   it('is the cause if the item belongs to the job, or was retried after it', () => {
@@ -87,6 +105,16 @@ describe('a request of a user during a job', () => {
     expect(isDeletionWaiting(running({ metadata }, { phase: 'Deleting' }))).toBe(false)
   })
 
+  it('waits for no job in level mode', () => {
+    const deletionTimestamp = after(60_000).toISOString()
+    const finalizers = ['finalizer.chaos.datadoghq.com']
+    const projection = { metadata: { deletionTimestamp, finalizers, generation: 5 }, status: { observedGeneration: 2 } }
+    const slow = { ...object('Disruption', 'slow', projection), group: 'chaos.datadoghq.com' }
+    const deleted = node(slow, { job: job('slow', { jobID: '' }) })
+    expect([isDeletionWaiting(deleted), editSentences(deleted, BEGIN)]).toEqual([false, []])
+    expect(next(deleted)).toBe('next: kubectl events --for disruption/slow -n ns')
+  })
+
   it('that interrupts the job is shown with the user', () => {
     const metadata = { annotations: { 'landscaper.gardener.cloud/operation': 'interrupt' } }
     const ended = node(object('Installation', 'shop'), { job: job('shop', end(9000, 'Failed')) })
@@ -99,6 +127,23 @@ describe('a request of a user during a job', () => {
     )
     expect(interruptSentence(interruptOf(request, '{'), time)).toBe('12:00 a user interrupted the job.')
     expect(next(ended, { isInterrupted: true })).toBe('next: pawl reconcile inst/shop')
+  })
+
+  it('that interrupts the job is the answer, with the items that were running', () => {
+    const item = (name: string, status: object, endMs: number) =>
+      node({ ...object('DeployItem', name, { status: { phase: 'Failed', ...status } }), updatedAt: after(endMs) })
+    const began = { jobIDGenerationTime: BEGIN.toISOString() }
+    const children = [item('app', {}, 6000), item('cache', began, 3000), item('db', began, 6000)]
+    const ended = node(object('Installation', 'shop'), { job: job('shop', end(9000, 'Failed')), children })
+    expect(pathToRootCause(ended).at(-1)?.object.name).toBe('cache')
+    const interrupt = { at: after(5000), by: 'alice', reason: 'wrong image' }
+    expect(interruptAnswer(ended, interrupt, () => '12:00')).toBe(
+      'Installation ns/shop is Failed: alice (not verified) interrupted its job at 12:00 while DeployItem ns/db was running: wrong image.',
+    )
+    const unknown = { ...interrupt, by: undefined, reason: undefined }
+    expect(interruptAnswer({ ...ended, children: [] }, { ...unknown, at: after(9001) }, () => '12:00')).toBe(
+      'Installation ns/shop is Failed: a user interrupted its job at 12:00.',
+    )
   })
 
   it('that deletes a paused object waits for pawl resume', () => {
@@ -145,6 +190,12 @@ describe('the explanation', () => {
 })
 
 describe('a list', () => {
+  it('of several kinds has each kind once', () => {
+    const kind = (name: string) => ({ group: '', kind: name, names: [name, `${name}s`], isFollowed: true })
+    expect(kindsNamed('a,b,as', [kind('a'), kind('b'), kind('c')]).map((one) => one.kind)).toEqual(['a', 'b'])
+    expect(() => kindsNamed('a,x', [kind('a')])).toThrow('kind "x" does not exist; expected a')
+  })
+
   it('is not made for a named object', () => {
     expect(() => kindNamed('inst/shop', [])).toThrow(/use pawl why inst\/shop or pawl trace inst\/shop$/)
   })

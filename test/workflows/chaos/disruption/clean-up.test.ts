@@ -101,7 +101,11 @@ describe('a pass over a Disruption that is being deleted', () => {
 
   it("releases the Disruption when nothing is left, after the operators' delay", async () => {
     const first = await pass({ metadata: deleted, status: { ...status, isStuckOnRemoval: true } })
-    expect(first.status).toMatchObject({ cleanedAt: '2026-01-02T03:00:01Z', isStuckOnRemoval: false })
+    expect(first.status).toMatchObject({
+      cleanedAt: '2026-01-02T03:00:01Z',
+      isStuckOnRemoval: false,
+      message: 'everything is undone; the object is released at 2026-01-02T03:00:21Z (finalizerDeletionDelay)',
+    })
     expect([first.ended, first.outcome.againMs]).toEqual([undefined, 20_000])
     expect(reasonsOf(first.events)).toEqual(['Cleaned'])
     vi.setSystemTime(at(21))

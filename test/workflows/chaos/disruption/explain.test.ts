@@ -31,6 +31,15 @@ describe('the explanation of a Disruption', () => {
   const STAYS =
     'the object stays until you delete it, or until controller.expiredDisruptionGCDelay of the chaos configuration has passed, if set'
   const NOT_INJECTED = { injectionStatus: 'NotInjected', since: '2026-01-02T03:00:05Z', simulated: true }
+  const INJECTED = { ...NOT_INJECTED, injectionStatus: 'Injected' }
+  const STUCK = {
+    ...failed,
+    injectionStatus: 'IsStuckOnRemoval',
+    message: 'no tc',
+    since: '2026-01-02T03:00:05Z',
+  }
+  const DELETED = { deletionTimestamp: '2026-01-02T03:00:08Z' }
+  const RELEASED = 'everything is undone; the object is released at 2026-01-02T03:00:30Z (finalizerDeletionDelay)'
   const over = (targets: Readonly<Record<string, object>>) => ({
     ...chosen(2, 0),
     injectionStatus: 'PreviouslyInjected',
@@ -105,12 +114,47 @@ describe('the explanation of a Disruption', () => {
       'that is over and still in a target',
       over({
         'web-0': NOT_INJECTED,
-        'web-1': { ...failed, injectionStatus: 'IsStuckOnRemoval', message: 'no tc', since: '2026-01-02T03:00:05Z' },
+        'web-1': STUCK,
       }),
       { ...spec, duration: '5m' },
       `the duration is over since 2026-01-02T03:05:00Z; removed from 1 of 2 targets: chaos pod chaos-1 could not remove network-disruption from web-1: no tc; ${STAYS}`,
     ],
-  ])('%s', (_what, of, used, summary) => {
-    expect(explainDisruption({ metadata, spec: used, status: of }).summary).toBe(summary)
+    [
+      'in deletion that is being undone',
+      over({ 'web-0': NOT_INJECTED, 'web-1': INJECTED }),
+      spec,
+      'the changes to 1 of 2 targets are being undone',
+      DELETED,
+    ],
+    [
+      'in deletion with a chaos pod that cannot clean up',
+      over({ 'web-0': STUCK }),
+      spec,
+      'the changes to 1 of 1 targets are being undone: chaos pod chaos-1 could not remove network-disruption from web-0: no tc',
+      DELETED,
+    ],
+    [
+      'in deletion that was never injected',
+      { ...chosen(1, 0), injectionStatus: 'PreviouslyNotInjected' },
+      spec,
+      'the chaos pods are being deleted',
+      DELETED,
+    ],
+    [
+      'in deletion that is undone has the time of its release',
+      { ...over({ 'web-0': NOT_INJECTED }), cleanedAt: '2026-01-02T03:00:10Z', message: RELEASED },
+      spec,
+      RELEASED,
+      DELETED,
+    ],
+    [
+      'in deletion before the first pass of the deletion has the counts',
+      status,
+      spec,
+      '0 of 2 targets injected',
+      DELETED,
+    ],
+  ])('%s', (...[, of, used, summary, deleted]: readonly [string, object, object, string, object?]) => {
+    expect(explainDisruption({ metadata: { ...metadata, ...deleted }, spec: used, status: of }).summary).toBe(summary)
   })
 })

@@ -124,7 +124,16 @@ describe('the status of each target', () => {
     expect(messageOf(injections)).toBe('dns-disruption on a: not injected: no iptables')
     expect(simulatedCount(injections)).toBe(1)
     const simulated = injectionsAfter({}, pods.slice(1))
-    expect(messageOf(simulated)).toBe('simulated: 1 of 2 targets have no process, so nothing is disturbed there')
+    expect(messageOf(simulated)).toBe(
+      'simulated on 1 of 2 targets, because they have no process; nothing is disturbed there',
+    )
+    const all = injectionsAfter(
+      {},
+      ['a', 'b'].map((target) => ({ ...named(target, 'dns-disruption', true), isSimulated: true as const })),
+    )
+    expect(messageOf(all)).toBe('simulated, because no target has a process; nothing is disturbed')
+    const ended = injectionsAfter(all, [{ ...named('a', 'dns-disruption', false), isSimulated: true }])
+    expect([simulatedCount(all), simulatedCount(ended)]).toEqual([2, 0])
     expect(messageOf(injectionsAfter({}, [{ ...named('a', 'dns-disruption', true), message: 'old' }]))).toBeUndefined()
   })
 

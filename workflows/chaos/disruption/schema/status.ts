@@ -65,7 +65,7 @@ export const statusField = record('The status of the Disruption.', {
   ignoredTargetsCount: counter('The number of pods or nodes that match and are not targets, or are lost targets.'),
   injectedTargetsCount: counter('The number of targets that all kinds of the spec disturb.'),
   simulatedTargetsCount: counter('The number of targets that are only simulated; absent: none. Only in pawl dev.'),
-  message: text('Why a target is not injected, or that targets are simulated.'),
+  message: text('Why a target is not injected, that targets are simulated, or when the deletion ends.'),
   desiredTargetsCount: counter('The desired number of targets.'),
   // Each run creates the missing chaos pods of all targets and kinds.
   runCount: counter('How many times chaos pods were created.'),

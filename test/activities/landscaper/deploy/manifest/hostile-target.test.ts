@@ -85,14 +85,50 @@ describe('an invalid discovery answer', () => {
   it('does not make existing objects count as deleted', async () => {
     server.answer = () => ({ body: {} })
     expect(await outcome(takeStep(deployer, 'uninstall', await work({}, [remembered('a')])))).toMatchObject(BROKEN)
-    server.answer = (request) => (request === 'GET /api/v1' ? { status: 404, body: {} } : { body: {} })
-    expect(await outcome(takeStep(deployer, 'uninstall', await work({}, [remembered('a')])))).toEqual({
-      result: 'done',
-    })
     const custom = { policy: 'manage', resource: { apiVersion: 'g.example/v1', kind: 'Thing', name: 'x', uid: 'u' } }
-    server.answer = (request) =>
-      request === 'GET /apis/g.example' ? { body: { versions: 'x' } } : { status: 404, body: {} }
+    server.answer = (request) => {
+      if (request === 'GET /apis') return { body: { kind: 'APIGroupList', groups: [] } }
+      return request === 'GET /apis/g.example' ? { body: { versions: 'x' } } : { status: 404, body: {} }
+    }
     expect(await outcome(takeStep(deployer, 'uninstall', await work({}, [custom])))).toMatchObject(BROKEN)
+  })
+})
+
+describe('a server that answers 404 to every path', () => {
+  const NOT_FOUND = '<html>404 page not found</html>'
+  const problem = (path: string) => ({
+    result: 'failed',
+    reason: 'NotAnAPIServer',
+    codes: [],
+    message: `Target "n/hostile": the server answers 404 to ${path}; check that its URL is the URL of a Kubernetes API server`,
+  })
+  const widget = { apiVersion: 'g.example/v1', kind: 'Widget', metadata: { name: 'x', namespace: 'n' } }
+  const steps = [
+    ['install', 'v1', [configMap('a'), configMap('b')], '/api/v1'],
+    ['install', 'of a group', [widget], '/apis'],
+    ['uninstall', 'v1', [configMap('a')], '/api/v1'],
+    ['uninstall', 'of a group', [widget], '/apis'],
+  ] as const
+
+  it.each(steps)('fails an item once, retryably: %s of a kind %s', async (act, _, objects, path) => {
+    server.answer = () => ({ status: 404, body: NOT_FOUND })
+    const manifests = objects.map((object) => ({ manifest: object }))
+    expect(await outcome(takeStep(deployer, act, await work({ manifests })))).toEqual(problem(path))
+    const managed = objects.map(({ apiVersion, kind, metadata }) => ({
+      policy: 'manage',
+      resource: { apiVersion, kind, ...metadata, uid: 'u' },
+    }))
+    expect(await outcome(takeStep(deployer, act, await work({ manifests }, managed)))).toEqual(problem(path))
+  })
+
+  it('does not prove that objects of a cached kind are gone', async () => {
+    server.serve(() => ({ body: good }))
+    await (await server.open()).servedKind('v1', 'ConfigMap')
+    server.answer = () => ({ status: 404, body: NOT_FOUND })
+    expect(await outcome(takeStep(deployer, 'uninstall', await work({}, [remembered('a')])))).toEqual({
+      ...problem('/api/v1'),
+      message: `ConfigMap "n/a": ${problem('/api/v1').message}`,
+    })
   })
 })
 

@@ -76,7 +76,7 @@ export class TargetStage {
 
   /** A new cluster with an empty discovery cache. */
   cluster(): TargetCluster {
-    return createTargetCluster(this.kube, () => new Date())
+    return createTargetCluster(this.kube, () => new Date(), 'Target "stage"')
   }
 
   item(name: string, others: Readonly<Record<string, TargetCluster>> = {}): TestItem {

@@ -37,7 +37,7 @@ class Cluster {
   /** By another Target, so another client. */
   opened(): TargetCluster {
     const kube = createKubeClient({ kubeconfig: this.api.kubeconfig })
-    return createTargetCluster(kube, () => new Date())
+    return createTargetCluster(kube, () => new Date(), 'Target "test"')
   }
 
   get names(): string[] {

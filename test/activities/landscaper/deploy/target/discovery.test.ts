@@ -21,11 +21,20 @@ beforeEach(() => {
     requests.push(path)
     return Promise.resolve().then(() => answer(path) as T)
   }
-  cluster = createTargetCluster({ request } as KubeClient, () => new Date(nowMs))
+  cluster = createTargetCluster({ request } as KubeClient, () => new Date(nowMs), 'Target "n/t"')
   servedKind = (apiVersion, kind) => cluster.servedKind(apiVersion, kind)
 })
 
 const look = (kind = 'Deployment') => servedKind('apps/v1', kind)
+const GROUPS = { kind: 'APIGroupList', groups: [] }
+const CORE_KINDS = { kind: 'APIResourceList', resources: [] }
+/** Answers these paths, and 404 to all others. */
+const only =
+  (served: Readonly<Record<string, unknown>>, error = noPath()) =>
+  (path: string) => {
+    if (path in served) return served[path]
+    throw error
+  }
 const refuse = (status: number) => () => {
   throw new KubeError('GET', { status, reason: 'R' })
 }
@@ -54,9 +63,43 @@ describe('the kinds that a cluster serves', () => {
     expect(requests).toHaveLength(2)
   })
 
-  it('are empty for a group that does not exist', async () => {
-    answer = refuse(404)
+  it('are empty for a group that does not exist, on a server that answers /apis', async () => {
+    answer = only({ '/apis': GROUPS })
     expect(await look()).toBeUndefined()
+    expect(await look()).toBeUndefined()
+    expect(requests).toEqual(['/apis/apps/v1', '/apis'])
+  })
+
+  it.each([
+    ['v1', {}, 'the server answers 404 to /api/v1', ['/api/v1']],
+    ['v2', {}, 'the server answers 404 to /api/v1', ['/api/v2', '/api/v1']],
+    [
+      'v2',
+      { '/api/v1': { kind: 'Welcome' } },
+      `the server's answer to /api/v1 is not an APIResourceList`,
+      ['/api/v2', '/api/v1'],
+    ],
+    ['apps/v1', {}, 'the server answers 404 to /apis', ['/apis/apps/v1', '/apis']],
+    // A server without the kinds of groups, or a proxy with a page for /apis.
+    ['apps/v1', { '/api/v1': CORE_KINDS }, 'the server answers 404 to /apis', ['/apis/apps/v1', '/apis']],
+    [
+      'apps/v1',
+      { '/apis': { groups: [] } },
+      `the server's answer to /apis is not an APIGroupList`,
+      ['/apis/apps/v1', '/apis'],
+    ],
+  ])('of %s are unknown if the server is not an API server: %j', async (apiVersion, served, problem, sent) => {
+    for (const error of [noPath(), noObject()]) {
+      answer = only(served, error)
+      requests = []
+      await expect(servedKind(apiVersion, 'Any')).rejects.toMatchObject({
+        name: 'DeployError',
+        reason: 'NotAnAPIServer',
+        codes: [],
+        message: `Target "n/t": ${problem}; check that its URL is the URL of a Kubernetes API server`,
+      })
+      expect(requests).toEqual(sent)
+    }
   })
 
   it('are not cached if the server did not answer', async () => {
@@ -114,6 +157,7 @@ describe('a kind whose definition was replaced after it was cached', () => {
     answer = (asked) => {
       if (asked === '/apis/g.example/v1') return resources
       if (asked === path) return { metadata: { name: 'x' } }
+      if (asked === '/apis') return GROUPS
       throw noPath()
     }
     expect(await readObject(cluster, GADGET)).toMatchObject({ metadata: { name: 'x' } })
@@ -128,10 +172,18 @@ describe('a kind whose definition was replaced after it was cached', () => {
     expect(requests.filter((path) => path === '/apis/g.example/v1')).toHaveLength(1)
     answer = (asked) => {
       if (asked === '/apis/g.example/v1') return gadgets('gadgets', true)
+      if (asked === '/apis') return GROUPS
       throw noPath()
     }
     expect(await readObject(cluster, GADGET)).toBeUndefined()
     expect(requests.filter((path) => path === '/apis/g.example/v1')).toHaveLength(2)
+  })
+
+  it('does not prove that its objects are gone if the server is not an API server any more', async () => {
+    answer = () => gadgets('gadgets', true)
+    await servedKind(GADGET.apiVersion, GADGET.kind)
+    answer = only({})
+    await expect(readObject(cluster, GADGET)).rejects.toMatchObject({ reason: 'NotAnAPIServer' })
   })
 
   it('is requested again in all versions of its group, and in no other group, once its group is forgotten', async () => {

@@ -52,7 +52,8 @@ export class HostileServer {
   /** Answers discovery of `v1` with ConfigMaps, and all other requests with `answer`. */
   serve(answer: (request: string) => Answer | undefined): void {
     const resources = [{ name: 'configmaps', kind: 'ConfigMap', namespaced: true }]
-    this.answer = (request) => (request === 'GET /api/v1' ? { body: { resources } } : answer(request))
+    this.answer = (request) =>
+      request === 'GET /api/v1' ? { body: { kind: 'APIResourceList', resources } } : answer(request)
   }
 
   async open(): Promise<TargetCluster> {
