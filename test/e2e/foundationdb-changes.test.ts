@@ -2,15 +2,15 @@
 
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
-import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, describe, expect, it, vi } from 'vitest'
 
 import { PATIENCE, useDatabases } from '../support/foundationdb/clusters.ts'
 import { KeyWriter } from '../support/foundationdb/key-writer.ts'
 import { logTools } from '../support/foundationdb/logged-tools.ts'
 import { sampleOf } from '../support/matrix/form.ts'
 
-const [VERSION, NEXT] = ['7.1.67', '7.3.63'] as const
-const tools = logTools([VERSION, NEXT])
+const VERSION = '7.1.67'
+const tools = logTools([VERSION])
 const databases = useDatabases('foundationdb-changes', ['shop'], tools.folder)
 const shop = () => databases.of('shop')
 const MANIFEST = new URL('../../examples/foundationdb/cluster.yaml', import.meta.url)
@@ -29,9 +29,6 @@ const MOMENTS: readonly { readonly title: string; readonly isReached: () => Prom
 const [MOMENT] = sampleOf('foundationdb: creation', MOMENTS, 1)
 
 let writer: KeyWriter | undefined
-afterEach(async ({ task }) => {
-  if (task.result?.state === 'fail') process.stderr.write(`${JSON.stringify((await shop().get(NAME)).status)}\n`)
-})
 afterAll(async () => {
   await writer?.stop()
   tools.remove()
@@ -53,7 +50,7 @@ describe('a FoundationDBCluster', () => {
       await databases.tenants.pawl.kill('worker')
       await databases.tenants.pawl.startWorker()
       await untilPods(5)
-      // A killed worker does not see the result of its command, and the database refuses a second `configure new`.
+      // A worker that is killed during the command does not see its result. The database refuses a second `configure new`.
       expect(tools.commands('configure new').length).toBeLessThanOrEqual(MOMENT!.title.includes('configured') ? 2 : 1)
       writer = new KeyWriter(tools.fdbcli(VERSION), connectionString)
     },
@@ -65,12 +62,16 @@ describe('a FoundationDBCluster', () => {
     expect(tools.commands('exclude')).toEqual([])
   })
 
-  it('shrinks by one process, which is excluded and included once', { timeout: 240_000 }, async () => {
-    await shop().patch(NAME, { processCounts: { storage: 3 } })
-    await untilPods(5)
-    expect(tools.commands('kill')).toEqual([])
-    expect(tools.commands('exclude').length).toBeGreaterThanOrEqual(1)
-  })
+  it(
+    'shrinks by one process after its exclusion, without a restart of other processes',
+    { timeout: 240_000 },
+    async () => {
+      await shop().patch(NAME, { processCounts: { storage: 3 } })
+      await untilPods(5)
+      expect(tools.commands('kill')).toEqual([])
+      expect(tools.commands('exclude').length).toBeGreaterThanOrEqual(1)
+    },
+  )
 
   it('replaces a deleted pod', { timeout: 180_000 }, async () => {
     const [pod] = await shop().objects('pods', NAME)
@@ -89,14 +90,5 @@ describe('a FoundationDBCluster', () => {
     expect(acknowledged.length).toBeGreaterThan(5)
     const found = new Set(await writer!.readAll())
     expect(acknowledged.filter((number) => !found.has(number))).toEqual([])
-  })
-
-  it('is upgraded to the next minor version, and keeps its keys', { timeout: 240_000 }, async () => {
-    await shop().patch(NAME, { version: NEXT })
-    await untilPods(5)
-    expect((await shop().get(NAME)).status?.runningVersion).toBe(NEXT)
-    expect(tools.commands('kill').length).toBeGreaterThanOrEqual(1)
-    const found = new Set(await writer!.readAll(tools.fdbcli(NEXT)))
-    expect(writer!.acknowledged.filter((number) => !found.has(number))).toEqual([])
   })
 })

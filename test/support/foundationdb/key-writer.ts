@@ -31,8 +31,8 @@ export class KeyWriter {
   }
 
   /** The numbers of the keys in the database that have their value. */
-  async readAll(fdbcli = this.fdbcli): Promise<readonly number[]> {
-    const output = await this.exec('getrange n/ n0 100000', fdbcli)
+  async readAll(): Promise<readonly number[]> {
+    const output = await this.exec('getrange n/ n0 100000')
     return [...output.matchAll(/`n\/(\d+)' is `v(\d+)'/g)].flatMap(([, key, value]) =>
       key === value ? [Number(key)] : [],
     )
@@ -47,13 +47,13 @@ export class KeyWriter {
     }
   }
 
-  private async exec(command: string, fdbcli = this.fdbcli): Promise<string> {
+  private async exec(command: string): Promise<string> {
     const folder = await mkdtemp(join(tmpdir(), 'pawl-fdb-writer-'))
     try {
       const file = join(folder, 'fdb.cluster')
       await writeFile(file, `${await this.connectionString()}\n`)
       const env = { ...process.env, FDB_SIM_TIME_SCALE: '0.1' }
-      const { stdout } = await run(fdbcli, ['-C', file, '--exec', command, '--timeout', String(LIMIT_SECONDS)], {
+      const { stdout } = await run(this.fdbcli, ['-C', file, '--exec', command, '--timeout', String(LIMIT_SECONDS)], {
         env,
       })
       return stdout
