@@ -105,7 +105,10 @@ it('pawl trace, graph and why follow the jobs of a tree to the item that failed'
   expect(tree).toMatch(/^├─ Installation ask-cluster\/part-\w+ +Failed/m)
   const [, item = ''] = /DeployItem ask-cluster\/(part-\S+) +Failed/.exec(tree) ?? []
   const why = (await asked('why', 'di', item)).stdout
-  expect(why).toMatch(/ field manager \S+ created Installation ask-cluster\/tree: .*operation": reconcile/)
+  // On a busy machine the bridge may see the write too late to know its field manager.
+  expect(why).toMatch(
+    / (?:field manager \S+|a client other than Pawl) created Installation ask-cluster\/tree: .*operation": reconcile/,
+  )
   expect(why).toContain(`DeployItem ask-cluster/${item} is Failed: the configuration requests phase Failed.\n`)
   const told = /^Installation ask-cluster\/tree is Failed: DeployItem ask-cluster\/part-.*requests phase Failed\.\n/
   expect((await asked('why', 'inst/tree')).stdout).toMatch(told)

@@ -30,25 +30,34 @@ export interface Databases<Name extends string> {
   of(name: Name): DatabaseNamespace
 }
 
-/** Sets up the Kubernetes cluster before the tests of the file, and removes it afterwards. */
-export function useDatabases<const Name extends string>(name: string, names: readonly Name[]): Databases<Name> {
+/**
+ * Sets up the Kubernetes cluster before the tests of the file, and removes it afterwards.
+ *
+ * @param tools the folder with the tools of the worker and the node agent. Default: see the header.
+ */
+export function useDatabases<const Name extends string>(
+  name: string,
+  names: readonly Name[],
+  tools?: string,
+): Databases<Name> {
   const folder = mkdtempSync(join(tmpdir(), `pawl-${name}-`))
   afterAll(() => {
     rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
   })
   const state = join(folder, 'agent')
-  const { flags, env, note } = prepareInDev({ flags: {}, env: process.env, folder })
+  const given = tools === undefined ? {} : { 'fdb-bin': tools }
+  const { flags, env, note } = prepareInDev({ flags: given, env: process.env, folder })
   const environment = { ...env, ...TIME_SCALE }
   process.stderr.write(`${name}: ${note}\n`)
-  const tools = Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value])
+  const toolFlags = Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value])
   const ofBoth = ['--wings', 'foundationdb', '--content-key', join(folder, 'content.key')]
   const tenants = useTenants(name, names, undefined, {
     wings: ['foundationdb'],
     bridgeFlags: ofBoth,
-    workerFlags: [...ofBoth, ...tools, '--fdb-simulator', 'yes'],
+    workerFlags: [...ofBoth, ...toolFlags, '--fdb-simulator', 'yes', '--fdb-recovery-wait', '2s'],
     environments: { worker: environment },
   })
-  useNodeAgent(tenants, { state, tools, environment })
+  useNodeAgent(tenants, { state, tools: toolFlags, environment })
   return { tenants, state, of: (tenant) => new DatabaseNamespace(tenants.of(tenant)) }
 }
 
@@ -97,6 +106,14 @@ export class DatabaseNamespace {
   async create(manifest: object): Promise<void> {
     const path = this.path('foundationdbclusters', undefined, `${GROUP}/${VERSION}`)
     await this.cluster.kube.request('POST', path, { body: manifest })
+  }
+
+  /** Merges the fields into the spec of the cluster. */
+  async patch(name: string, spec: object): Promise<void> {
+    await this.cluster.kube.request('PATCH', this.path('foundationdbclusters', name, `${GROUP}/${VERSION}`), {
+      body: { spec },
+      contentType: 'application/merge-patch+json',
+    })
   }
 
   async get(name: string): Promise<FoundationDBCluster> {

@@ -10,7 +10,7 @@ import { CommandFailure, type ExclusionReport } from '../../../activities/founda
 import type { DatabaseStatus, ProcessStatus } from '../../../activities/foundationdb/database/status.ts'
 import { hostOf, localityExclusion, parseAddress } from '../../../workflows/foundationdb/database/process-address.ts'
 import { isLogClass } from '../../../workflows/foundationdb/contract.ts'
-import { compactVersion } from '../../../workflows/foundationdb/model/version.ts'
+import { compactVersion, isProtocolCompatible } from '../../../workflows/foundationdb/model/version.ts'
 
 /** Unix seconds. */
 export interface Clock {
@@ -66,7 +66,8 @@ export class MemoryDatabase implements Database {
   /** For activities. A database is created by `configure new` through the connection string of the call. */
   get provider(): DatabaseProvider {
     return {
-      open: ({ connectionString }) => {
+      open: ({ connectionString, version }) => {
+        this.clientVersion = version
         if (this.coordinators === undefined) {
           const [name = '', addresses = ''] = connectionString.split('@')
           this.description = name.split(':')[0] ?? ''
@@ -82,6 +83,13 @@ export class MemoryDatabase implements Database {
   }
 
   private firstConnection = ''
+  private clientVersion = ''
+
+  /** Tools of another protocol do not reach the processes. */
+  private get isReadable(): boolean {
+    const { processes, clientVersion } = this
+    return processes.length === 0 || processes.some(({ version }) => isProtocolCompatible(version, clientVersion))
+  }
 
   status(): Promise<DatabaseStatus> {
     return Promise.resolve({ ...this.statusNow(), ...this.overrides })
@@ -190,8 +198,9 @@ export class MemoryDatabase implements Database {
 
   private statusNow(): DatabaseStatus {
     const { coordinators = [], configuration } = this
-    const isAvailable = !this.isDown && this.hasQuorum && configuration !== undefined
-    const processes = this.isDown || !this.hasQuorum ? [] : this.processes.map((one) => this.processStatus(one))
+    const isAvailable = !this.isDown && this.hasQuorum && this.isReadable && configuration !== undefined
+    const processes =
+      this.isDown || !this.hasQuorum || !this.isReadable ? [] : this.processes.map((one) => this.processStatus(one))
     const copies = COPIES[String(configuration?.['redundancy_mode'])] ?? 2
     const replicas = copies - this.lostStorage().length
     return {

@@ -8,6 +8,7 @@ import type { DatabaseStatus } from '../../../activities/foundationdb/database/s
 import { type ClusterSettings, clusterSettings } from '../model/cluster-settings.ts'
 import { type RecoveryWaits, recoveryWaitsIn } from '../recovery-waits.ts'
 import { podName } from '../model/process-group-id.ts'
+import { isProtocolCompatible } from '../model/version.ts'
 import { type DatabaseCalls, databaseCalls } from './database-calls.ts'
 import type { ClusterStatus, ProcessGroupStatus } from './kind.ts'
 import type { ObservedClaim, ObservedConfigMap, ObservedPod, ObservedService } from './observed.ts'
@@ -142,8 +143,25 @@ export async function readDatabase(context: ClusterContext): Promise<DatabaseRea
 async function readOnce(context: ClusterContext): Promise<DatabaseReading> {
   const address = databaseAddress(context)
   if (address === undefined || isNew(context)) return { unknown: true }
-  const result = await context.calls.readStatus(address)
+  const reading = await readWith(context, address)
+  const { version } = context.settings
+  if (isAvailable(reading) || isProtocolCompatible(address.version, version)) return reading
+  if (context.status.configured !== true || !(await context.calls.isVersionSupported({ version }))) return reading
+  // After the restart of an upgrade, only the tools of the new version can read the database.
+  const other = await readWith(context, { ...address, version })
+  return isAvailable(other) ? other : reading
+}
+
+async function readWith(
+  { calls }: ClusterContext,
+  address: { readonly connectionString: string; readonly version: string },
+): Promise<DatabaseReading> {
+  const result = await calls.readStatus(address)
   return 'value' in result ? { status: result.value } : { problem: result.failure.message }
+}
+
+function isAvailable(reading: DatabaseReading): boolean {
+  return 'status' in reading && reading.status.isAvailable
 }
 
 /**
