@@ -1,4 +1,4 @@
-// All programs: those of the engine, and those of wings.
+// All programs: of the engine and of the wings.
 
 import type { WingProgram } from '../activities/program.ts'
 import { PROGRAMS as WING_PROGRAMS } from '../activities/programs.gen.ts'

@@ -1,8 +1,8 @@
 // Finds what users changed since the last job of an object: its spec, and the sources of its inputs, such as the
 // ConfigMap of an import. The sources are read from the API server with the user's permissions.
 //
-//   S1. Only an object that no job works on, and that gets jobs of its own, is outdated: a user can request a job of it.
-//   S2. Only writes of other clients than Pawl count, and only those of data: Pawl itself labels and protects sources.
+//   S1. An object is outdated only if it has no running job and a user can request a job for it.
+//   S2. Only writes of data by other clients than Pawl count, because Pawl itself writes labels and finalizers of sources.
 
 import { inParallel } from '../../activities/kube/in-parallel.ts'
 import type { EventRecord } from '../../activities/journal/read/event-queries.ts'

@@ -112,9 +112,9 @@ export function clientText(by: Pick<ForeignWrite, 'manager'> | undefined): strin
 }
 
 /**
- * The journal's field manager of a version counts before the one that the live object suggests.
+ * If the journal has the field manager of a version, it takes precedence over the live object's field managers.
  *
- * @param live the result of `foreignWriteAt`, whose fields are those of the last write of its manager.
+ * @param live the result of `foreignWriteAt`; its fields come from the last write of its manager.
  */
 export function writeOfEvent(
   { manager }: Pick<EventRecord, 'manager'>,

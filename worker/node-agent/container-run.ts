@@ -176,7 +176,7 @@ export class ContainerProcessRun {
   /**
    * Starts the next run.
    *
-   * @param crashes the number of consecutive runs of the image before this one that ended soon.
+   * @param crashes the number of consecutive short runs of the image before this run.
    * @param start the process, or the reason why it can never start.
    */
   async start(start: RunStart | { readonly unstartable: string }, image: string, crashes: number): Promise<void> {

@@ -9,7 +9,7 @@
 // D5. If the pod is deleted, the agent ends its processes and cleans up.
 // D6. Init containers run one after the other, and the other containers start after the last one has succeeded.
 // D7. A running container whose image in the pod has changed is terminated, and starts again with the new image,
-//   whatever the restart policy.
+//   for every restart policy.
 
 import type { AgentPod, ContainerSpec } from './agent-pod.ts'
 
@@ -89,7 +89,7 @@ export type Action =
   /** Record the pod, and create its volumes. */
   | { readonly do: 'accept' }
   | { readonly do: 'start'; readonly container: string }
-  /** End all processes, or those of one container. */
+  /** End the processes of the pod, or of one container. */
   | { readonly do: 'terminate'; readonly container?: string; readonly why: EndReason; readonly graceMs: number }
   | { readonly do: 'kill'; readonly container?: string }
   /** Clean up after the processes and delete the record. */
@@ -98,7 +98,7 @@ export type Action =
 /** The pod's end, which is reported once. */
 export interface PodEnd {
   readonly phase: 'Succeeded' | 'Failed'
-  /** The reason of the pod; absent: those of the containers suffice. */
+  /** The reason of the pod; absent: the pod's status has only the reasons of its containers. */
   readonly reason?: string
   readonly message?: string
 }

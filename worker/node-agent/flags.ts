@@ -1,4 +1,4 @@
-// The command line of the node agent: its own flags, and those of the wings that declare pods.
+// The command line of the node agent: the agent's flags, and the flags of the wings that declare pods.
 
 import { PODS } from '../../activities/pods.gen.ts'
 import type { WingPods } from '../../activities/pods.ts'

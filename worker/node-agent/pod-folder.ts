@@ -31,7 +31,7 @@ export interface RunRecord {
   readonly env: Readonly<Record<string, string>>
   readonly cwd: string
   readonly image?: string
-  /** The number of consecutive runs before this one that ended soon. */
+  /** The number of consecutive short runs before this run. */
   readonly crashes: number
   /** The reason why the process can never start. */
   readonly unstartable?: string

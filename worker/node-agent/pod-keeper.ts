@@ -333,7 +333,7 @@ export interface PodRun {
   accept(pod: AgentPod, nowMs: number): Promise<void>
   /** Starts a container; repeated calls start one process. @throws for temporary failures. */
   start(container: string, facts: ContainerFacts): Promise<void>
-  /** Signals the processes to terminate: all, or those of one container. */
+  /** Sends SIGTERM to the processes of the pod, or of one container. */
   terminate(why: EndReason, graceMs: number, nowMs: number, container?: string): Promise<void>
   kill(container?: string): Promise<void>
   /** Cleans up after the processes and deletes the record. @throws if that fails. */

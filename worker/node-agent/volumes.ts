@@ -63,7 +63,7 @@ export class Volumes {
     }
   }
 
-  /** When the next token must be renewed; undefined: there is none. */
+  /** When the next token must be renewed; undefined: the pod has no token. */
   get renewMs(): number | undefined {
     const times = [...this.tokens.values()].map(({ renewMs }) => renewMs)
     return times.length === 0 ? undefined : Math.min(...times)

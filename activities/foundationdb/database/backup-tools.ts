@@ -3,7 +3,7 @@
 //   U1. Backup URLs are arguments, which every user of the machine can read, so a URL with a secret is refused. The tools read credentials from the file
 //      in FDB_BLOB_CREDENTIALS.
 //   U2. The tools have no time-out: with an unavailable database they hang, so the adapter kills them.
-//   U3. Stopping a backup that does not run, and deleting one that does not exist, is success.
+//   U3. To stop a backup that does not run, or to delete a missing backup, succeeds.
 
 import { withClusterFile } from './cluster-file.ts'
 import type { CallSettings } from './fdbcli.ts'

@@ -1,7 +1,7 @@
 // The database behind fdbcli: builds the commands and reads their output. Source: spec/foundationdb.md 4.2, 4.3.
 //
 //   A1. Every word of a command is encoded or has a checked form, so no value becomes an option of the command, a second word or a second command.
-//   A2. `configure` sends its text as it is, after a check that it has no command separator and no word that overrides safety checks.
+//   A2. `configure` sends its text unchanged, after a check that it has no command separator and no word that overrides safety checks.
 //   A3. `kill` has a `sleep` behind it: fdbcli sends the request only while it still runs.
 
 import type { Database, DatabaseProvider, KeyChange } from './database.ts'

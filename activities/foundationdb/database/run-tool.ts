@@ -65,7 +65,7 @@ export interface RunningTool {
 }
 
 export function spawnTool({ program, args, timeoutMs, signal, ...place }: Omit<ToolCall, 'input'>): RunningTool {
-  // In a process group of its own, so that a kill reaches wrapper scripts and their children (P2).
+  // In its own process group, so that a kill reaches wrapper scripts and their children (P2).
   const child = spawn(program, args, { stdio: 'pipe', env: environmentOf(place), cwd: place.home, detached: true })
   const kill = () => {
     if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return

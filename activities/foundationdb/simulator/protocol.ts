@@ -3,7 +3,7 @@
 // P1. A request `{id, op, params}` gets exactly one answer `{id, result}` or `{id, error: {code, message}}`, unless the
 //   connection ends first.
 // P2. Events `{event, ...}` are pushed by the process that leads the simulation to the processes that registered.
-// Addresses are those of FoundationDB (`IP:PORT`, with or without `:tls`); connections are never encrypted.
+// Addresses have FoundationDB's form (`IP:PORT`, with or without `:tls`); connections are never encrypted.
 
 import type { ConnectionString } from './core/connection-string.ts'
 import type {

@@ -87,7 +87,7 @@ export function sameProjection(one: Pick<ObjectState, 'projection'>, other: Pick
   return canonicalJson(one.projection) === canonicalJson(other.projection)
 }
 
-/** True if the journaled fields outside of the status are those of the previous version. */
+/** True if the journaled fields outside of the status equal the fields of the previous version. */
 export function isStatusChange(
   before: Pick<ObjectState, 'projection' | 'hash'> | undefined,
   { projection, hash }: Pick<ObjectState, 'projection' | 'hash'>,

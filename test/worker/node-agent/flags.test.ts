@@ -27,7 +27,7 @@ describe('the flags of the node agent', () => {
     })
   })
 
-  it('override the defaults, also those of wings', () => {
+  it('override the defaults of the agent and of wings', () => {
     const args = [
       ...['--nodes', 'a,b', '--wings', 'chaos', '--state', '/s', '--play', 'ready', '--host-ip', '1.2.3.4'],
       ...['--at-end', 'stop', '--restart-delay', '1s', '--provide-volumes', 'yes', '--no-process', 'simulate'],

@@ -1,4 +1,4 @@
-// Converts the arguments of a container to those of a process without a container: paths of the machine replace paths in
+// Converts the arguments of a container to arguments of a process without a container: paths of the machine replace paths in
 // the container. Source: spec/chaos.md 2.5.
 
 import type { InjectorKindName } from '../contract.ts'

@@ -13,7 +13,7 @@ import { type ClusterContext, normalEvent, readDatabase, updateStatus } from './
 import { coordinatorRules } from './coordinator-rules.ts'
 import { ROLES, type DatabaseConfiguration } from './schema/database.ts'
 
-/** The status of the database; undefined if it cannot be read or there is none. */
+/** The status of the database; undefined if the status cannot be read or the database does not exist. */
 export async function observeDatabase(context: ClusterContext): Promise<DatabaseStatus | undefined> {
   const reading = await readDatabase(context)
   if (!('status' in reading)) {

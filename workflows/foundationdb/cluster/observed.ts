@@ -198,7 +198,7 @@ export function imageOf(
 }
 
 /**
- * The values of the variables that the sidecar substitutes in files: those of its environment, with fields of the Pod filled in. Undefined while the Pod has
+ * The values of the variables that the sidecar substitutes in files. They come from its environment, with fields of the Pod filled in. Undefined while the Pod has
  * no address.
  */
 export function substitutionsOf(pod: ObservedPod): Readonly<Record<string, string>> | undefined {

@@ -4,7 +4,7 @@
 export interface ProcessAddress {
   /** An IP address without brackets, or a host name. */
   readonly host: string
-  /** Undefined: the address stands for all processes of the host. */
+  /** Undefined: the address matches all processes of the host. */
   readonly port: number | undefined
   readonly isTls: boolean
   /** The database resolved the address from a host name. */

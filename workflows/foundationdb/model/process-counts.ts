@@ -104,7 +104,7 @@ function derivedCounts(input: CountInput): Readonly<Partial<Record<ProcessClass,
   const { isSatelliteOnly, satelliteLogs } = dataCenterOf(input)
   if (isSatelliteOnly) return { log: 1 + satelliteLogs }
   const { faultTolerance } = redundancyOf(configuration)
-  // A role whose own class has process groups needs none of class stateless.
+  // A role needs no process of class stateless if its own class has process groups.
   const shared = (count: number, ...own: readonly ProcessClass[]) =>
     own.some((name) => (given[name] ?? 0) > 0) ? 0 : Math.max(0, count)
   const proxies =

@@ -21,7 +21,7 @@ export interface ConfigMapInput {
   readonly runningVersion: string
   readonly addresses: AddressKinds
   readonly hasListenIPs: boolean
-  /** The desired ones, and those of existing Pods. */
+  /** The desired versions, and the versions of existing Pods. */
   readonly variants: readonly MonitorVariant[]
 }
 

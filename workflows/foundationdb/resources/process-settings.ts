@@ -1,4 +1,4 @@
-// The settings of a process class: its own fields replace those of class general, field by field. Source:
+// The settings of a process class: each field of the class replaces the same field of class general. Source:
 // spec/foundationdb.md 1.1.
 
 import { fieldsOf, type JsonFields, textOf } from '../../kit/index.ts'

@@ -80,7 +80,7 @@ class BackupAgent {
     for (const backup of await this.records.backups()) if (isRunning(backup)) await this.backUp(backup)
   }
 
-  /** A1. Times are those of the machine, because all agents of the simulator run on one. */
+  /** A1. Times come from the machine's clock, because all agents of the simulator run on one machine. */
   private async takeLease(): Promise<boolean> {
     const { wallSeconds } = this.session.host
     const lease = await this.records.change<Lease>('agent', 'lease', (before) =>

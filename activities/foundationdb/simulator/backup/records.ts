@@ -1,7 +1,7 @@
 // Backups and restores in the database: one JSON document for each tag, which tools and agents read and change.
 //
 // R1. A change reads and writes in one transaction, and is repeated after a conflict.
-// R2. The keys are below those of the real backup agents; their format is the simulator's own.
+// R2. The keys have the prefix of the real backup agents' keys, but a format that only the simulator reads.
 
 import { toBytes, toText, USER_END } from '../core/byte-string.ts'
 import type { Client } from '../cli/gateway.ts'

@@ -1,7 +1,7 @@
 // The simulated fdbcli: the arguments, output, exit codes and waits of 7.1. Source: fdb-recordings; SURPRISES 1.
 //
 // F1. Before the first command it waits up to 3 s for a read version; then the command runs anyway.
-// F2. `--timeout` limits the whole run: exit code 1, with what was printed before.
+// F2. `--timeout` limits the whole run: exit code 1, after the output so far.
 
 import { printableWord, toBytes } from '../core/byte-string.ts'
 import { sleep } from '../core/clock.ts'

@@ -1,4 +1,4 @@
-// Help of the simulated fdbcli, in its own words: the list of commands and topics is that of 7.1, the texts are shorter.
+// Help of the simulated fdbcli. It lists the commands and topics of fdbcli 7.1; the texts are shorter.
 // Source of the list: fdb-recordings 00/003, 05/008..024, 19/037.
 
 /** Usage and summary by command. */

@@ -39,7 +39,7 @@ export class VirtualClock implements Clock {
     }
   }
 
-  /** Runs the next timer that is due until `limit`. Returns false if there is none. */
+  /** Runs the next timer that is due until `limit`. Returns false if no timer is due. */
   runNext(limit: number): boolean {
     const next = this.timers[0]
     if (next === undefined || next.due > limit) return false

@@ -55,7 +55,7 @@ export class Database {
     if (process !== undefined) process.description = description
   }
 
-  /** A process ended, whatever the reason. Its data directory may come back with it. */
+  /** A process ended, by itself or by a kill. It may start again with the same data directory. */
   lose(id: string): void {
     const process = this.state.processes.get(id)
     if (process?.alive !== true) return

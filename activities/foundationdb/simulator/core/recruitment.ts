@@ -93,7 +93,7 @@ export function recruit(candidates: readonly Candidate[], keys: ConfigurationKey
   return undefined
 }
 
-/** With two usable regions the other one has log routers, and logs of its own. */
+/** With two usable regions, the second region has log routers and its own logs. */
 function withRemoteRegion(
   { logs, roles }: Recruitment,
   candidates: readonly Candidate[],

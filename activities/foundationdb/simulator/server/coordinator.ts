@@ -42,7 +42,7 @@ export class Coordinator {
     else this.foreign.delete(process)
   }
 
-  /** Addresses of processes with another protocol that asked lately. */
+  /** Addresses of processes with another protocol whose requests arrived recently. */
   incompatible(): string[] {
     const now = Date.now()
     return [...this.foreign].filter(([, at]) => now - at < INCOMPATIBLE_MS).map(([address]) => address)

@@ -36,9 +36,9 @@ function container(options: PodOptions = {}, pod: KubeObject = storedPod(options
     workingDir: undefined,
     podIP: '10.0.0.1',
     hostIP: '10.0.0.1',
-    root: '/pod/root',
+    root: '/pod/files',
     terminationLog: '/pod/log',
-    outside: (path) => `/pod/root${path}`,
+    outside: (path) => `/pod/files${path}`,
     mounts: [{ volume: 'host', path: '/mnt/host', outside: '/', isHostPath: true }],
   }
 }
@@ -80,22 +80,22 @@ describe('the command of an injector', () => {
         INJECTOR_POD_NAME: 'chaos-one',
         TARGET_POD_HOST_IP: '10.0.0.1',
         CHAOS_INJECTOR_MOUNT_HOST: '/',
-        TMPDIR: '/pod/root/tmp',
+        TMPDIR: '/pod/files/tmp',
         CHAOS_INJECTOR_STATE: state,
-        CHAOS_INJECTOR_READINESS_FILE: '/pod/root/tmp/readiness_probe',
+        CHAOS_INJECTOR_READINESS_FILE: '/pod/files/tmp/readiness_probe',
         CHAOS_INJECTOR_TERMINATION_LOG: '/pod/log',
-        CHAOS_INJECTOR_MOUNT_SYSRQ: '/pod/root/sysrq',
-        CHAOS_INJECTOR_MOUNT_SYSRQ_TRIGGER: '/pod/root/sysrq-trigger',
+        CHAOS_INJECTOR_MOUNT_SYSRQ: '/pod/files/sysrq',
+        CHAOS_INJECTOR_MOUNT_SYSRQ_TRIGGER: '/pod/files/sysrq-trigger',
       },
-      files: { '/pod/root/sysrq': '', '/pod/root/sysrq-trigger': '', '/pod/log': '' },
+      files: { '/pod/files/sysrq': '', '/pod/files/sysrq-trigger': '', '/pod/log': '' },
     })
   })
 
   it('gets the processes in the annotation of its target', async () => {
     const { of, asked } = settings(target('{"app": 12}'))
     const { env, files } = await injectorProcess(of, container())
-    expect(env['CHAOS_INJECTOR_CONTAINERS']).toBe('/pod/root/containers.json')
-    expect(files?.['/pod/root/containers.json']).toBe('{"app":12}')
+    expect(env['CHAOS_INJECTOR_CONTAINERS']).toBe('/pod/files/containers.json')
+    expect(files?.['/pod/files/containers.json']).toBe('{"app":12}')
     expect(asked).toEqual(['/api/v1/namespaces/chaos-engineering/pods/app'])
   })
 

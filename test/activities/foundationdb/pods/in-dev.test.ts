@@ -32,7 +32,7 @@ describe("FoundationDB's tools in `pawl dev`", () => {
     expect(flagsInDev({ flags: prepared.flags })).toEqual({ 'fdb-bin': expected })
   })
 
-  it('are otherwise those of the simulator', () => {
+  it('are otherwise the tools of the simulator', () => {
     const prepared = prepareInDev({ flags: {}, env: { PATH: dir }, folder: dir })
     expect(prepared).toMatchObject({ flags: {}, env: { FDB_SIM_BLOBSTORE: join(dir, 'blob-store') } })
     expect(prepared.note).toContain('a simulator, because no FoundationDB is installed')

@@ -31,7 +31,7 @@ describe('the changes of an object', () => {
     expect(changesOf({ before, after: { ...before, status: { phase: 'Failed' } } }, showing)).toEqual([])
   })
 
-  it('list each added and removed finalizer, and mark those of Pawl', () => {
+  it('list each added and removed finalizer, and mark finalizers of Pawl', () => {
     const rules = { ...showing, internal: ['metadata.finalizers.example.org/pawl'] }
     const finalizers = (...names: readonly string[]) => object({}, { finalizers: names })
     const before = finalizers('example.com/old', 'example.com/same')

@@ -138,7 +138,7 @@ describe('a database in two Kubernetes clusters', () => {
     ])
   })
 
-  it('restarts only the processes of its own cluster for another change', async () => {
+  it('restarts only its own processes for another change', async () => {
     const [one] = await twoParts()
     one.change({ processes: { general: { customParameters: ['knob_a=1'] } } })
     await one.settle()

@@ -50,7 +50,7 @@ export const automationOptionsField = record('What the controller does without a
   ignoreMissingProcessesSeconds: seconds('How long a missing process may block a restart', '30'),
   failedPodDurationSeconds: seconds('How long a Pod terminates before it counts as failing', '300'),
   maxConcurrentReplacements: integer(
-    'The most replacements of misconfigured process groups at a time; default: any number.',
+    'The maximum number of misconfigured process groups that are replaced at the same time; default: no limit.',
     { minimum: 0 },
   ),
   deletionMode: oneOf('Which Pods are deleted together for an update; default: Zone.', DELETION_MODES),

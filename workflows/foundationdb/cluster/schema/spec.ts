@@ -96,9 +96,12 @@ const operation = {
     'Whether process groups are replaced when their resource requests grow; default: false.',
   ),
   ignoreUpgradabilityChecks: flag('Whether an upgrade ignores incompatible clients.'),
-  maxZonesWithUnavailablePods: integer('The most zones with unavailable Pods during an update; default: any number.', {
-    minimum: 0,
-  }),
+  maxZonesWithUnavailablePods: integer(
+    'The maximum number of zones with unavailable Pods during an update; default: no limit.',
+    {
+      minimum: 0,
+    },
+  ),
   skip: flag('Whether the controller ignores the cluster.'),
   buggify: buggifyField,
 }

@@ -2,7 +2,7 @@
 // seeds/foundationdb-operator-technical-design.txt RemovePods; spec/foundationdb.md 2.23, 4.5, 8.3.
 //
 //   P1. Nothing is deleted before the exclusion is verified, and nothing of a process group with a coordinator.
-//   P2. Each process group proceeds as far as it can; one that is stuck does not delay others.
+//   P2. Each process group proceeds as far as it can; a stuck process group does not delay others.
 //   P3. No Pod is deleted while the database lacks fault tolerance, unless the spec skips its exclusion.
 //   P4. One zone per pass begins its removal; the next one after `waitBetweenRemovalsSeconds`.
 
