@@ -53,6 +53,8 @@ export interface AgentPlace {
   readonly folder: string
   /** `status.hostIP` of all pods. */
   readonly hostIP: string
+  /** Why `OpenPods.fileSystem` cannot be `container` on this machine; undefined: it can. */
+  readonly mountProblem: string | undefined
   /** The agent's variables that any program needs, such as PATH, HOME and LANG. */
   readonly env: Readonly<Record<string, string>>
   /** All variables of the agent. A wing passes on only those that it names. */
@@ -79,6 +81,11 @@ export interface OpenPods {
   readonly allowsHostPaths?: true
   /** Only host paths are mounted, because the processes read no other volume; default: all volumes. */
   readonly skipsVolumes?: true
+  /**
+   * `container`: each process finds mounts, and the files of `ContainerProcess.image`, at the paths of its container,
+   * and the files of this machine at all other paths. Default: it sees the files of this machine only.
+   */
+  readonly fileSystem?: 'container'
   /**
    * The process of a container or init container.
    *
@@ -124,8 +131,9 @@ export interface PodContainer {
   /** 0 for the first start, and one more for each restart. */
   readonly restarts: number
   /**
-   * The folder that replaces the file system of the container. Mounts are symbolic links in it, to folders of volumes or
-   * to host paths. It has the folder `tmp`. A restarted container finds its files again.
+   * The folder that replaces the file system of the container. A restarted container finds its files again. Without
+   * `OpenPods.fileSystem`, mounts are symbolic links in it, to folders of volumes or to host paths, and it has the folder
+   * `tmp`.
    */
   readonly root: string
   /** The path on this machine of an absolute path in the container. */
@@ -151,8 +159,10 @@ export interface ContainerProcess {
   readonly argv: readonly string[]
   /** The whole environment. The agent adds one variable, `PAWL_CONTAINER`, by which it finds child processes. */
   readonly env: Readonly<Record<string, string>>
-  /** Default: the root folder of the container. */
+  /** Default: the root folder of the container. With `OpenPods.fileSystem`, a path in the container. */
   readonly cwd?: string
+  /** Files of the container's image: absolute paths on this machine, by paths in the container. */
+  readonly image?: Readonly<Record<string, string>>
   /** Files to write before the start: texts by paths on this machine. */
   readonly files?: Readonly<Record<string, string>>
 }

@@ -20,7 +20,7 @@ import { writeExecutables } from './simulator/bin.ts'
 export const foundationdb: ActivityWing<typeof foundationdbWing.flags> = {
   open({ environment = {}, now }, flags) {
     const simulator = flags['fdb-simulator'] ? openSimulator() : undefined
-    const tools = findTools(flags['fdb-bin'] ?? environment['PAWL_FDB_BIN'], environment['PATH'], simulator?.folderOf)
+    const tools = findTools(flags['fdb-bin'] ?? environment['PAWL_FDB_BIN'], environment, simulator?.folderOf)
     const parts: DatabaseParts & SidecarParts & BackupParts = {
       databases: fdbcliDatabases({ tools, environment }),
       openBackups: (address, signal) => backupTools({ tools, address, signal, environment }),

@@ -16,6 +16,7 @@ import type { OpenPods, PodLog } from '../../activities/pods.ts'
 import { podAddress } from './addresses.ts'
 import { type AgentPod, PODS, readPod } from './agent-pod.ts'
 import { Claims } from './claims.ts'
+import type { Namespaces } from './container-root.ts'
 import { lockFolder } from './folder-lock.ts'
 import { monotonicTime } from './monotonic-time.ts'
 import { PlayedPod } from './played-pod.ts'
@@ -50,6 +51,8 @@ export interface AgentDeps {
   readonly kube: Pick<KubeClient, 'request' | 'stream'>
   readonly settings: AgentSettings
   readonly wings: readonly AgentWing[]
+  /** Undefined: this machine permits none. */
+  readonly namespaces?: Namespaces | undefined
   readonly log: PodLog
 }
 
@@ -225,7 +228,7 @@ export class NodeAgent {
   }
 
   private processesOf(wing: AgentWing, pod: AgentPod, podIP: string, onChange: () => void): PodRun {
-    const { kube, settings } = this.deps
+    const { kube, settings, namespaces } = this.deps
     return new ProcessPod(pod, {
       wing: wing.name,
       pods: wing.pods,
@@ -233,6 +236,7 @@ export class NodeAgent {
       podIP,
       hostIP: settings.hostIP,
       objects: this.objects,
+      namespaces,
       folder: new PodFolder(join(settings.state, 'pods', pod.uid)),
       claimFolder: async (namespace, claim) => await this.claims.folderOf(namespace, claim),
       onChange,

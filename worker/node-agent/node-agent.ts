@@ -10,6 +10,7 @@ import type { AgentPlace, WingPods } from '../../activities/pods.ts'
 import type { ProgramStart } from '../../activities/program.ts'
 import { createLogger } from '../server/log.ts'
 import { type AgentWing, NodeAgent } from './agent.ts'
+import { findNamespaces } from './container-root.ts'
 import { type AgentFlags, readAgentFlags, usage } from './flags.ts'
 import { textOf } from './processes.ts'
 
@@ -29,11 +30,14 @@ export async function run({ args, env, self, end, print, complain }: ProgramStar
     const flags = { ...given, kubeconfig, state: resolve(given.state) }
     const kube = createKubeClient({ kubeconfigPath: kubeconfig, userAgent: 'pawl-node-agent' })
     const log = createLogger('node-agent', env['PAWL_LOG_LEVEL'] ?? 'info')
+    const found = await findNamespaces(env['PATH'] ?? '')
+    const namespaces = 'problem' in found ? undefined : found
     const place = {
       kube,
       log,
       kubeconfig,
       hostIP: flags.hostIP,
+      mountProblem: 'problem' in found ? found.problem : undefined,
       agentEnv: env,
       pawl: self.slice(0, -1),
       env: Object.fromEntries(
@@ -41,7 +45,7 @@ export async function run({ args, env, self, end, print, complain }: ProgramStar
       ),
     } as Omit<AgentPlace, 'folder'>
     const wings = await openWings(flags, place)
-    await new NodeAgent({ kube, settings: flags, wings, log }).run(end)
+    await new NodeAgent({ kube, settings: flags, wings, namespaces, log }).run(end)
     await kube.close()
     return 0
   } catch (error) {

@@ -86,11 +86,14 @@ export class ContainerFolder {
   /** Replaces the container's file system. */
   readonly root: string
   readonly terminationLog: string
+  /** Starts a program in the container's file system (container-root.ts). */
+  readonly enterScript: string
 
   constructor(path: string) {
     this.path = path
     this.root = join(path, 'root')
     this.terminationLog = join(path, 'termination-log')
+    this.enterScript = join(path, 'enter')
   }
 
   run(number: number): RunFolder {

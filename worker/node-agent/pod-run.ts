@@ -1,18 +1,21 @@
 // A pod on this machine: its record, its volumes and the processes of its containers.
 
+import { join } from 'node:path'
+
 import type { KubeClient } from '../../activities/kube/client.ts'
 import { isNotFound } from '../../activities/kube/errors.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { type ContainerState, type OpenPods, type PodContainer, UnstartableError } from '../../activities/pods.ts'
 import { type AgentPod, type ContainerSpec, readPod } from './agent-pod.ts'
+import { commandIn, type Namespaces, outsideOf, writeEnterScript } from './container-root.ts'
 import { containerEnv, expand, type KeySources, keySourcesOf, MissingValueError } from './container-env.ts'
 import { ContainerProcessRun, type RunStart } from './container-run.ts'
 import { type ContainerFacts, type EndReason, hasOtherImage, type PodFacts } from './decide.ts'
-import type { PodFolder, PodRecord } from './pod-folder.ts'
+import type { ContainerFolder, PodFolder, PodRecord } from './pod-folder.ts'
 import type { PodRun } from './pod-keeper.ts'
 import { bootId, textOf } from './processes.ts'
 import { dataOf } from './volume-files.ts'
-import { Volumes, type VolumeDeps } from './volumes.ts'
+import { linkMounts, Volumes, type VolumeDeps } from './volumes.ts'
 
 export interface ProcessPodDeps {
   readonly wing: string
@@ -23,6 +26,8 @@ export interface ProcessPodDeps {
   readonly podIP: string
   readonly objects: VolumeDeps['objects']
   readonly claimFolder: VolumeDeps['claimFolder']
+  /** Undefined: this machine permits none. */
+  readonly namespaces: Namespaces | undefined
   /** Called after a change. */
   readonly onChange: () => void
   readonly now: () => number
@@ -142,17 +147,30 @@ export class ProcessPod implements PodRun {
 
   private async prepare(spec: ContainerSpec, restarts: number): Promise<RunStart> {
     const container = await this.containerOf(spec, restarts)
-    const { argv, env, cwd, files = {} } = await this.deps.pods.process(container)
-    return { argv, env, cwd: cwd ?? container.root, files }
+    const { argv, env, cwd, files = {}, image = {} } = await this.deps.pods.process(container)
+    const { root, mounts } = container
+    if (this.deps.pods.fileSystem === 'container') {
+      const { enterScript: script } = this.deps.folder.container(spec.name)
+      await writeEnterScript({ namespaces: this.namespaces, root, script, mounts, image })
+      return { argv: commandIn(argv, { namespaces: this.namespaces, script, cwd: cwd ?? '/' }), env, cwd: root, files }
+    }
+    await linkMounts(root, mounts, image)
+    return { argv, env, cwd: cwd ?? root, files }
+  }
+
+  private get namespaces(): Namespaces {
+    const { namespaces } = this.deps
+    if (namespaces !== undefined) return namespaces
+    throw new UnstartableError('the pod needs a file system, but this machine permits no mount namespaces')
   }
 
   private async containerOf(spec: ContainerSpec, restarts: number): Promise<PodContainer> {
     const { folder, hostIP, podIP } = this.deps
     const pod = this.pod
     const files = folder.container(spec.name)
-    const mounts = await this.volumes.mount(pod, spec, files)
+    const mounts = await this.volumes.mountsOf(pod, spec)
     const env = containerEnv(spec, { pod, hostIP, podIP }, await this.keySources(spec))
-    const outside = (path: string) => outsideOf(path, files.root)
+    const outside = (path: string) => outsideOf(path, files.root, mounts)
     return {
       pod: pod.object,
       name: spec.name,
@@ -255,7 +273,7 @@ export class ProcessPod implements PodRun {
       folder: files,
       podUid: this.pod.uid,
       podIP,
-      probeCommand: (command) => this.probeCommand(command, spec, files.root),
+      probeCommand: (command) => this.probeCommand(command, spec, files),
       whileRunning: (ended) => {
         if (pods.whileRunning === undefined) return
         const { whileRunning } = pods
@@ -269,9 +287,12 @@ export class ProcessPod implements PodRun {
     })
   }
 
-  private probeCommand(command: readonly string[], spec: ContainerSpec, root: string): readonly string[] {
-    const outside = (path: string) => outsideOf(path, root)
-    return this.deps.pods.probeCommand?.(command, { name: spec.name, outside }) ?? command
+  private probeCommand(command: readonly string[], spec: ContainerSpec, folder: ContainerFolder): readonly string[] {
+    const { pods } = this.deps
+    const outside = (path: string) => join(folder.root, path)
+    const words = pods.probeCommand?.(command, { name: spec.name, outside }) ?? command
+    if (pods.fileSystem !== 'container') return words
+    return commandIn(words, { namespaces: this.namespaces, script: folder.enterScript, cwd: '/' })
   }
 
   private async readRecord(): Promise<PodRecord | undefined> {
@@ -289,8 +310,4 @@ export class ProcessPod implements PodRun {
     await this.deps.folder.write(record)
     this.record = record
   }
-}
-
-function outsideOf(path: string, root: string): string {
-  return `${root}${path.startsWith('/') ? '' : '/'}${path}`
 }

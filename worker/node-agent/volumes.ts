@@ -1,4 +1,4 @@
-// The volumes of a pod as folders of this machine, and the container's file system in which they are mounted.
+// The volumes of a pod as folders of this machine, and their mounts as links in a folder.
 //
 // V1. Files from other objects are replaced together: a link `..data` to the folder of the new files is renamed over
 //   the old link, as the kubelet does. A reader sees either all old or all new files.
@@ -12,7 +12,7 @@ import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { type ContainerMount, UnstartableError } from '../../activities/pods.ts'
 import type { AgentPod, ContainerSpec, Projection, VolumeSpec } from './agent-pod.ts'
 import type { PodAddresses } from './container-env.ts'
-import type { ContainerFolder, PodFolder } from './pod-folder.ts'
+import type { PodFolder } from './pod-folder.ts'
 import { isGone } from './processes.ts'
 import { type Files, objectsOf, volumeFiles } from './volume-files.ts'
 import type { WatchedObjects } from './watched-objects.ts'
@@ -120,9 +120,8 @@ export class Volumes {
     this.tokens.set(key, { text: status.token, renewMs: now() + expirationSeconds * 1000 * TOKEN_LIFE })
   }
 
-  /** Creates the container's file system with its mounts. @throws UnstartableError if a mount is impossible. */
-  async mount(pod: AgentPod, spec: ContainerSpec, container: ContainerFolder): Promise<readonly ContainerMount[]> {
-    await mkdir(container.root, { recursive: true, mode: 0o700 })
+  /** The mounts of a container; their sources exist. @throws UnstartableError if a mount is impossible. */
+  async mountsOf(pod: AgentPod, spec: ContainerSpec): Promise<readonly ContainerMount[]> {
     const mounts = spec.mounts.flatMap((mount) => {
       const volume = pod.volumes.find(({ name }) => name === mount.name)
       const from = volume === undefined ? undefined : this.sourceOf(volume)
@@ -131,18 +130,10 @@ export class Volumes {
       const outside = mount.subPath === undefined ? from : join(from, posix.resolve('/', mount.subPath))
       return [{ volume: mount.name, path, outside, isHostPath: volume.is === 'hostPath' }]
     })
-    // A mount may be inside another one.
-    const inOrder = [...mounts].sort((one, other) => one.path.length - other.path.length)
-    for (const { path, outside, isHostPath } of inOrder) {
+    for (const { path, outside, isHostPath } of mounts) {
       if (path === '/') throw new UnstartableError(`container "${spec.name}": a volume cannot be mounted at /`)
       if (!isHostPath && !(await exists(outside))) await mkdir(outside, { recursive: true })
-      // Nothing is created on the machine itself.
-      if (mounts.some((other) => other.isHostPath && path.startsWith(`${other.path}/`))) continue
-      const link = join(container.root, path)
-      await mkdir(dirname(link), { recursive: true })
-      await replaceLink(link, outside)
     }
-    if (!mounts.some(({ path }) => path === '/tmp')) await mkdir(join(container.root, 'tmp'), { recursive: true })
     return mounts
   }
 
@@ -155,6 +146,25 @@ export class Volumes {
       `volume "${volume.name}": hostPath "${volume.path}" is not allowed; use another kind of volume on machines without a kubelet`,
     )
   }
+}
+
+/** Creates the folder that replaces the container's file system, with links to its mounts and to files of its image. */
+export async function linkMounts(
+  root: string,
+  mounts: readonly ContainerMount[],
+  image: Readonly<Record<string, string>>,
+): Promise<void> {
+  await mkdir(root, { recursive: true, mode: 0o700 })
+  const links = [...mounts.map(({ path, outside }) => [path, outside] as const), ...Object.entries(image)]
+  // A mount may be inside another one.
+  for (const [path, target] of links.sort(([one], [other]) => one.length - other.length)) {
+    // Nothing is created on the machine itself.
+    if (mounts.some((other) => other.isHostPath && path.startsWith(`${other.path}/`))) continue
+    const link = join(root, path)
+    await mkdir(dirname(link), { recursive: true })
+    await replaceLink(link, target)
+  }
+  if (!mounts.some(({ path }) => path === '/tmp')) await mkdir(join(root, 'tmp'), { recursive: true })
 }
 
 /** V1 */
@@ -188,7 +198,7 @@ async function hasFiles(path: string, files: Files): Promise<boolean> {
 }
 
 /** Creates the link, or replaces it atomically. */
-async function replaceLink(path: string, target: string): Promise<void> {
+export async function replaceLink(path: string, target: string): Promise<void> {
   const current = await readlink(path).catch((error: unknown) => {
     if (isGone(error)) return undefined
     throw error

@@ -13,6 +13,7 @@ import { promisify } from 'node:util'
 
 import { ActivityError } from '../../../workflows/kit/index.ts'
 import { parseVersion } from './fdbcli-output.ts'
+import type { Environment } from './run-tool.ts'
 
 export type ToolName = 'fdbcli' | 'fdbbackup' | 'fdbrestore' | 'fdbserver' | 'fdbmonitor' | 'backup_agent'
 
@@ -27,14 +28,18 @@ export interface Tools {
 
 /**
  * @param folder the value of `--fdb-bin` or of the environment variable PAWL_FDB_BIN; undefined: PATH.
- * @param path the value of the environment variable PATH; used without a folder.
+ * @param environment PATH is searched without a folder; the tools find their libraries by LD_LIBRARY_PATH.
  * @param simulate returns the folder with simulated tools of a version (B4). Default: no simulator.
  */
-export function findTools(folder: string | undefined, path = '', simulate?: (version: string) => string): Tools {
-  const folders = folder === undefined ? path.split(delimiter).filter(isAbsolute) : [folder]
+export function findTools(
+  folder: string | undefined,
+  environment: Environment = {},
+  simulate?: (version: string) => string,
+): Tools {
+  const folders = folder === undefined ? (environment['PATH'] ?? '').split(delimiter).filter(isAbsolute) : [folder]
   const versions = new Map<string, Promise<ReturnType<typeof parseVersion>>>()
   const versionOf = (program: string) => {
-    const found = versions.get(program) ?? readVersion(program)
+    const found = versions.get(program) ?? readVersion(program, environment['LD_LIBRARY_PATH'])
     versions.set(program, found)
     found.catch(() => versions.delete(program))
     return found
@@ -79,7 +84,8 @@ async function isExecutable(path: string): Promise<boolean> {
   )
 }
 
-async function readVersion(program: string): Promise<ReturnType<typeof parseVersion>> {
-  const { stdout } = await promisify(execFile)(program, ['--version'], { timeout: 10_000, env: {} })
+async function readVersion(program: string, libraries: string | undefined): Promise<ReturnType<typeof parseVersion>> {
+  const env = libraries === undefined ? {} : { LD_LIBRARY_PATH: libraries }
+  const { stdout } = await promisify(execFile)(program, ['--version'], { timeout: 10_000, env })
   return parseVersion(stdout)
 }

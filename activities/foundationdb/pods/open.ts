@@ -1,12 +1,13 @@
 // The processes that replace the containers of FoundationDB's pods.
 //
 // P1. A container finds the tools of its image's version in `/usr/bin`, as in FoundationDB's images.
-// P2. Simulated tools translate the paths of the container themselves (simulator/container-root.ts). Only the shell does
-//     not, so paths of volumes in commands and arguments are translated here.
+// P2. A process finds its files at the paths of the container (`OpenPods.fileSystem`). Where the machine permits no mount
+//     namespaces, only simulated tools can run: they translate paths themselves (simulator/container-root.ts), and paths
+//     of volumes in commands and arguments are translated here for the shell.
 // P3. A command that does not exist ends with exit code 127, as `crash-loop` of `spec.buggify` has to.
 
-import { access, mkdir, readlink, rm, symlink } from 'node:fs/promises'
-import { join } from 'node:path'
+import { access } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { INIT_CONTAINER, SIDECAR_CONTAINER } from '../../../workflows/foundationdb/contract.ts'
 import type { FlagValues } from '../../../workflows/kit/index.ts'
 import {
@@ -17,30 +18,33 @@ import {
   UnstartableError,
 } from '../../pods.ts'
 import { findTools, type ToolName } from '../database/tools.ts'
-import { writeExecutables } from '../simulator/bin.ts'
+import { isSimulator, writeExecutables } from '../simulator/bin.ts'
 import type { ToolFlags } from './flags.ts'
 
 const TOOLS: readonly ToolName[] = ['fdbserver', 'fdbmonitor', 'fdbcli', 'fdbbackup', 'fdbrestore', 'backup_agent']
-/** Settings of the simulator that containers get from the node agent. */
-const PASSED_VARIABLES = ['FDB_SIM_TIME_SCALE', 'FDB_SIM_BLOBSTORE']
+/** Variables of the node agent that containers get: settings of the simulator, and the place of libraries. */
+const PASSED_VARIABLES = ['FDB_SIM_TIME_SCALE', 'FDB_SIM_BLOBSTORE', 'LD_LIBRARY_PATH']
 
 export async function open({ 'fdb-bin': folder }: FlagValues<ToolFlags>, place: AgentPlace): Promise<OpenPods> {
   if (folder !== undefined) await access(folder)
   return {
+    ...(place.mountProblem === undefined && { fileSystem: 'container' }),
     process: async (container) => {
       const version = versionOf(container)
-      await linkTools(container, await toolsOf(version, folder, place))
-      return processOf(container, version, place)
+      const tools = await toolsOf(version, folder, place)
+      const image = Object.fromEntries([...tools].map(([name, path]) => [`/usr/bin/${name}`, path]))
+      return { ...processOf(container, version, place), image }
     },
   }
 }
 
 function processOf(container: PodContainer, version: string, place: AgentPlace): ContainerProcess {
   const { name, command, args, root, podIP } = container
-  const translate = (text: string): string => translatePaths(text, container)
+  const isMounted = place.mountProblem === undefined
+  const translate = (text: string): string => (isMounted ? text : translatePaths(text, container))
   const env = environmentOf(container, place)
   if ([SIDECAR_CONTAINER, INIT_CONTAINER].includes(name) && command.length === 0) {
-    const own = ['--root', root, '--pod-ip', podIP, '--own-version', version]
+    const own = ['--root', isMounted ? '/' : root, '--pod-ip', podIP, '--own-version', version]
     return { argv: [...place.pawl, 'fdb-sidecar', ...own, ...args], env }
   }
   if (command.length === 0) {
@@ -53,7 +57,7 @@ function processOf(container: PodContainer, version: string, place: AgentPlace):
 
 function environmentOf(
   { root, env, pod }: PodContainer,
-  { env: ownEnv, agentEnv }: AgentPlace,
+  { env: ownEnv, agentEnv, mountProblem }: AgentPlace,
 ): ContainerProcess['env'] {
   const passed = PASSED_VARIABLES.flatMap((name) => {
     const value = agentEnv[name]
@@ -63,15 +67,15 @@ function environmentOf(
     HOSTNAME: pod.metadata.name,
     ...Object.fromEntries(passed),
     ...env,
-    FDB_SIM_ROOT: root,
-    PATH: [join(root, 'usr/bin'), ownEnv['PATH'] ?? ''].join(':'),
+    ...(mountProblem !== undefined && { FDB_SIM_ROOT: root }),
+    PATH: [mountProblem === undefined ? '/usr/bin' : join(root, 'usr/bin'), ownEnv['PATH'] ?? ''].join(':'),
   }
 }
 
-/** The folder with the tools of a version. */
+/** The tools of a version. P2. */
 async function toolsOf(version: string, folder: string | undefined, place: AgentPlace): Promise<Map<ToolName, string>> {
   const base = folder ?? join(writeExecutables(join(place.folder, 'fdb-bin', version), process.execPath, version), '..')
-  const tools = findTools(base)
+  const tools = findTools(base, place.agentEnv)
   const found = await Promise.all(
     TOOLS.map(async (name) => {
       const path = await tools.find(name, version).catch(() => undefined)
@@ -79,20 +83,13 @@ async function toolsOf(version: string, folder: string | undefined, place: Agent
     }),
   )
   const paths = new Map(found.flat())
-  if (paths.has('fdbserver')) return paths
-  throw new UnstartableError(`folder "${base}": fdbserver of version "${version}" is missing; install it there`)
-}
-
-/** P1. */
-async function linkTools({ root }: PodContainer, tools: ReadonlyMap<ToolName, string>): Promise<void> {
-  const folder = join(root, 'usr/bin')
-  await mkdir(folder, { recursive: true })
-  for (const [name, target] of tools) {
-    const link = join(folder, name)
-    if ((await readlink(link).catch(() => undefined)) === target) continue
-    await rm(link, { force: true })
-    await symlink(target, link)
-  }
+  const server = paths.get('fdbserver')
+  if (server === undefined)
+    throw new UnstartableError(`folder "${base}": fdbserver of version "${version}" is missing; install it there`)
+  if (place.mountProblem === undefined || isSimulator(dirname(server))) return paths
+  throw new UnstartableError(
+    `folder "${base}": FoundationDB's tools need mount namespaces, which this machine does not permit: ${place.mountProblem}`,
+  )
 }
 
 /** The version in the tag of the image, for example of `foundationdb/foundationdb-kubernetes-sidecar:7.1.67-1`. */

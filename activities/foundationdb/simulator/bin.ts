@@ -3,7 +3,7 @@
 // B1. Each executable is a shell script that becomes Node (`exec`), so its PID is the one of the tool.
 // B2. Node caches the compiled modules in its directory for all programs, so only the first start on a machine compiles them.
 
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
@@ -42,6 +42,11 @@ export function writeExecutables(folder: string, node: string, version: string =
     writeFileSync(join(target, name), `#!/bin/sh\n${command}\n`, { mode: 0o755 })
   }
   return target
+}
+
+/** Whether `writeExecutables` has written the folder. */
+export function isSimulator(folder: string): boolean {
+  return existsSync(join(folder, 'lib', 'fdbserver.mjs'))
 }
 
 function scriptText(url: string, version: string): string {

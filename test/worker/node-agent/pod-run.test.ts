@@ -1,6 +1,6 @@
 // Pods as real processes: started, found again, restarted, ended and swept, with their volumes and environment.
 
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { kill } from 'node:process'
@@ -10,6 +10,7 @@ import type { KubeObject } from '../../../activities/kube/client.ts'
 import { KubeError } from '../../../activities/kube/errors.ts'
 import { type OpenPods, UnstartableError } from '../../../activities/pods.ts'
 import type { AgentPod } from '../../../worker/node-agent/agent-pod.ts'
+import { findNamespaces, type Namespaces } from '../../../worker/node-agent/container-root.ts'
 import type { PodFacts } from '../../../worker/node-agent/decide.ts'
 import { PodFolder } from '../../../worker/node-agent/pod-folder.ts'
 import { ProcessPod } from '../../../worker/node-agent/pod-run.ts'
@@ -23,6 +24,8 @@ const DEAF = 'trap "" TERM; touch ready; while :; do sleep 0.02; done'
 const READY = { exec: { command: ['test', '-f', 'ready'] }, periodSeconds: 0.05 }
 const PATIENCE = { timeout: 10_000, interval: 20 }
 
+const found = await findNamespaces(process.env['PATH'] ?? '')
+const namespaces: Namespaces | undefined = 'problem' in found ? undefined : found
 let dir: string
 let folder: PodFolder
 const made: ProcessPod[] = []
@@ -73,6 +76,7 @@ function runOf(pod: AgentPod, pods: Partial<OpenPods> = {}, objects: readonly Ku
     hostIP: '127.0.0.1',
     podIP: '127.64.0.1',
     objects: new WatchedObjects(kube),
+    namespaces,
     claimFolder,
     onChange: () => undefined,
     now: () => Date.now(),
@@ -297,6 +301,87 @@ describe('the container of a pod', () => {
     const { root } = folder.container('main')
     expect(await readFile(join(root, 'etc/info/deep/labels'), 'utf8')).toBe('app="no"')
     expect(await readFile(join(root, 'etc/info/..data/deep/labels'), 'utf8')).toBe('app="no"')
+  })
+})
+
+describe.skipIf(namespaces === undefined)('a container with a file system', () => {
+  const process: OpenPods['process'] = async ({ command, args }) => {
+    const greet = join(dir, 'greet')
+    await writeFile(greet, '#!/usr/bin/env sh\necho "hello from $0"\n', { mode: 0o755 })
+    const env = { PATH: '/usr/bin:/bin' }
+    return { argv: [...command, ...args], env, image: { '/usr/bin/greet': greet } }
+  }
+  const fileSystem = { process, fileSystem: 'container' } as const
+  const volumes = [
+    ...[
+      { name: 'shared', emptyDir: {} },
+      { name: 'data', persistentVolumeClaim: { claimName: 'c' } },
+    ],
+    { name: 'info', downwardAPI: { items: [{ path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } }] } },
+  ]
+  const volumeMounts = [
+    ...[
+      { name: 'shared', mountPath: '/var/log/own logs' },
+      { name: 'data', mountPath: '/var/data' },
+    ],
+    ...[
+      { name: 'shared', mountPath: '/var/data/inner/logs' },
+      { name: 'info', mountPath: '/etc/info' },
+    ],
+    { name: 'info', mountPath: '/etc/labels', subPath: 'labels' },
+  ]
+  const podOf = (text: string) =>
+    agentPod({
+      restartPolicy: 'Always',
+      containers: [
+        script(text, {
+          volumeMounts,
+          readinessProbe: { ...READY, exec: { command: ['test', '-f', '/var/data/ready'] } },
+        }),
+      ],
+      volumes,
+    })
+
+  it('finds mounts and files of its image at their paths, and the files of the machine elsewhere', async () => {
+    const pod = podOf(`
+      greet; pwd; cat /etc/info/labels /etc/labels; echo
+      echo log >'/var/log/own logs/a'; cat /var/data/inner/logs/a; touch /var/data/kept /own
+      test -d /var/lib && test -c /dev/null && test -r /proc/self/stat && test -e /etc/passwd && echo machine
+      ls ${dir}/uid-1/pod.json; exit 3`)
+    const run = await started(pod, fileSystem)
+    const first = await until(run, { run: { state: 'ended', exit: { how: 'exited', code: 3 } } })
+    const labels = 'app="yes"'
+    expect(await log()).toBe(
+      ['hello from /usr/bin/greet', '/', `${labels}${labels}`, 'log', 'machine', `${dir}/uid-1/pod.json`, ''].join(
+        '\n',
+      ),
+    )
+    await expect(readFile(join(dir, 'claim/kept'))).resolves.toHaveLength(0)
+    // A restart finds the root folder with its content.
+    await run.start('main', first.containers['main']!)
+    await until(run, { run: { state: 'ended', exit: { how: 'exited', code: 3 } }, restarts: 1 })
+    await run.sweep(first)
+    expect(await readdir(dir)).toEqual(expect.not.arrayContaining(['uid-1']))
+    await expect(readFile(join(dir, 'claim/kept'))).resolves.toHaveLength(0)
+  })
+
+  it('is probed in it, gets signals, and is killed with its children', async () => {
+    const run = await started(
+      podOf(
+        `setsid sleep 1000 & echo $! >/var/data/child; trap 'exit 7' TERM; touch /var/data/ready; while :; do sleep 0.02; done`,
+      ),
+      fileSystem,
+    )
+    await until(run, RUNNING)
+    await run.terminate('deleted', 60_000, Date.now())
+    await until(run, { run: { state: 'ended', exit: { how: 'exited', code: 7 } } })
+    const child = (await readFile(join(dir, 'claim/child'), 'utf8')).trim()
+    await vi.waitFor(async () => expect(await stateOf(child)).toMatch(/^(?:gone|Z)$/), PATIENCE)
+  })
+
+  it('ends with code 127 if the program does not exist', async () => {
+    const pod = agentPod({ containers: [{ name: 'main', command: ['no-such-program'] }] })
+    await until(await started(pod, fileSystem), { run: { state: 'ended', exit: { how: 'exited', code: 127 } } })
   })
 })
 

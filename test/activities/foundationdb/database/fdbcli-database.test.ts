@@ -151,12 +151,12 @@ describe('a command', () => {
 
 describe('a missing tool', () => {
   it('is replaced by the simulator where that is permitted', async () => {
-    const tools = findTools(undefined, '', (version) =>
+    const tools = findTools(undefined, {}, (version) =>
       writeExecutables(join(folder, version), process.execPath, version),
     )
     expect(await tools.isSupported('7.3.63')).toBe(true)
     expect(await tools.protocolOf('7.3.63')).toBe('fdb00b073000000')
-    expect(await findTools(undefined, '').isSupported('7.3.63')).toBe(false)
+    expect(await findTools(undefined).isSupported('7.3.63')).toBe(false)
   })
 })
 

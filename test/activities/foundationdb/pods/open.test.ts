@@ -1,19 +1,11 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { open } from '../../../../activities/foundationdb/pods/open.ts'
-import type { ContainerProcess, OpenPods, PodContainer } from '../../../../activities/pods.ts'
+import { linkMounts } from '../../../../worker/node-agent/volumes.ts'
+import type { AgentPlace, OpenPods, PodContainer } from '../../../../activities/pods.ts'
 
 const IP = '127.3.1.1'
 const CONF = `[general]
@@ -43,29 +35,28 @@ const MONITOR = `fdbmonitor --conffile /var/dynamic-conf/fdbmonitor.conf --lockf
 
 const folder = mkdtempSync(join(tmpdir(), 'fdb-pods-'))
 const running: ChildProcess[] = []
+const place: AgentPlace = {
+  kube: { request: () => Promise.reject(new Error('unused')), stream: () => Promise.reject(new Error('unused')) },
+  folder: join(folder, 'place'),
+  hostIP: '127.0.0.1',
+  mountProblem: 'not permitted',
+  env: { PATH: process.env['PATH'] ?? '' },
+  agentEnv: { FDB_SIM_TIME_SCALE: '0.1', SECRET: 'x' },
+  kubeconfig: undefined,
+  pawl: [process.execPath, join(import.meta.dirname, '../../../../worker/program.ts')],
+  log: { info: () => undefined, warn: () => undefined },
+}
 let pods: OpenPods
 beforeAll(async () => {
   mkdirSync(join(folder, 'place'))
-  pods = await open(
-    { 'fdb-bin': undefined },
-    {
-      kube: { request: () => Promise.reject(new Error('unused')), stream: () => Promise.reject(new Error('unused')) },
-      folder: join(folder, 'place'),
-      hostIP: '127.0.0.1',
-      env: { PATH: process.env['PATH'] ?? '' },
-      agentEnv: { FDB_SIM_TIME_SCALE: '0.1', SECRET: 'x' },
-      kubeconfig: undefined,
-      pawl: [process.execPath, join(import.meta.dirname, '../../../../worker/program.ts')],
-      log: { info: () => undefined, warn: () => undefined },
-    },
-  )
+  pods = await open({ 'fdb-bin': undefined }, place)
 })
 afterAll(() => {
   for (const { pid, exitCode } of running) if (pid !== undefined && exitCode === null) process.kill(-pid, 'SIGKILL')
   rmSync(folder, { recursive: true })
 })
 
-/** A container as the node agent passes it: mounts are links in its root folder to folders of the pod's volumes. */
+/** A container as the node agent passes it. */
 function container(
   name: string,
   options: { image: string; mounts: Record<string, string>; args?: string[]; command?: string[] },
@@ -74,8 +65,6 @@ function container(
   const mounts = Object.entries(options.mounts).map(([path, volume]) => {
     const outside = join(folder, 'volumes', volume)
     mkdirSync(outside, { recursive: true })
-    mkdirSync(dirname(join(root, path)), { recursive: true })
-    if (!existsSync(join(root, path))) symlinkSync(outside, join(root, path))
     return { volume, path, outside, isHostPath: false }
   })
   return {
@@ -109,24 +98,27 @@ const sidecar = (name: string, ...more: string[]): PodContainer =>
     args: [...SIDECAR_ARGS, '--main-container-version', '7.1.67', ...more],
   })
 
-function start({ argv: [program = '', ...args], env }: ContainerProcess): ChildProcess {
+async function start(container: PodContainer): Promise<ChildProcess> {
+  const { argv, env, image = {} } = await pods.process(container)
+  const [program = '', ...args] = argv
+  await linkMounts(container.root, container.mounts, image)
   const child = spawn(program, args, { env, stdio: 'ignore', detached: true })
   running.push(child)
   return child
 }
 
-describe("a pod's containers as processes", () => {
+describe("a pod's containers as processes on a machine without mount namespaces", () => {
   it('start a database from the ConfigMap, with the command line of a cluster', async () => {
     const root = join(folder, 'volumes/config-map')
     mkdirSync(root, { recursive: true })
     writeFileSync(join(root, 'fdb.cluster'), `test:abcdefghijklmnopqrstuvwxyz012345@${IP}:4501\n`)
     writeFileSync(join(root, 'fdbmonitor.conf'), CONF)
 
-    const init = start(await pods.process(sidecar('foundationdb-kubernetes-init', '--init-mode')))
+    const init = await start(sidecar('foundationdb-kubernetes-init', '--init-mode'))
     expect(await new Promise((resolve) => init.once('exit', resolve))).toBe(0)
-    start(await pods.process(sidecar('foundationdb-kubernetes-sidecar')))
-    const { argv, env } = await pods.process(main())
-    start({ argv, env })
+    await start(sidecar('foundationdb-kubernetes-sidecar'))
+    await start(main())
+    const { env } = await pods.process(main())
     await expect
       .poll(
         () =>
@@ -158,9 +150,9 @@ describe("a pod's containers as processes", () => {
   })
 
   it('get tools of the version in the tag of their image', async () => {
-    await pods.process(main('7.1.68'))
-    const fdbcli = join(main().root, 'usr/bin/fdbcli')
-    expect(readlinkSync(fdbcli)).toContain('/7.1.68/fdbcli')
+    const { image } = await pods.process(main('7.1.68'))
+    const fdbcli = image?.['/usr/bin/fdbcli'] ?? ''
+    expect(fdbcli).toContain('/7.1.68/fdbcli')
     expect(spawnSync(fdbcli, ['--version'], { encoding: 'utf8' }).stdout).toContain('(v7.1.68)')
   })
 
@@ -169,6 +161,21 @@ describe("a pod's containers as processes", () => {
     expect(spawnSync(argv[0] ?? '', argv.slice(1), { env }).status).toBe(127)
     const direct = await pods.process(main('7.1.67', ['crash-loop']))
     expect(spawnSync(direct.argv[0] ?? '', direct.argv.slice(1), { env }).status).toBe(127)
+  })
+
+  it('do not run tools that cannot translate paths', async () => {
+    const tools = join(folder, 'real')
+    mkdirSync(tools)
+    writeFileSync(
+      join(tools, 'fdbserver'),
+      "#!/bin/sh\necho 'FoundationDB 7.1 (v7.1.67)'\necho 'source version 0'\necho 'protocol fdb00b071010000'\n",
+      { mode: 0o755 },
+    )
+    const others = await open({ 'fdb-bin': tools }, place)
+    expect(others.fileSystem).toBeUndefined()
+    await expect(others.process(main())).rejects.toThrow(
+      `folder "${tools}": FoundationDB's tools need mount namespaces, which this machine does not permit: not permitted`,
+    )
   })
 
   it('do not get other variables of the node agent', async () => {
@@ -184,5 +191,17 @@ describe("a pod's containers as processes", () => {
     { image: 'foundationdb/fdb-kubernetes-monitor:7.1.67', command: [], problem: 'command is missing' },
   ])('do not start with image $image and command $command', async ({ image, command, problem }) => {
     await expect(pods.process(container('foundationdb', { image, command, mounts: {} }))).rejects.toThrow(problem)
+  })
+})
+
+describe("a pod's containers on a machine with mount namespaces", () => {
+  it('find their files without a translation of paths', async () => {
+    const mounting = await open({ 'fdb-bin': undefined }, { ...place, mountProblem: undefined })
+    expect(mounting.fileSystem).toBe('container')
+    const { argv, env, image } = await mounting.process(main())
+    expect(argv).toEqual(['/usr/bin/env', 'sh', '-c', MONITOR])
+    expect(env).not.toHaveProperty('FDB_SIM_ROOT')
+    expect(image).toHaveProperty(['/usr/bin/fdbserver'])
+    expect((await mounting.process(sidecar('foundationdb-kubernetes-sidecar'))).argv).toContain('/')
   })
 })
