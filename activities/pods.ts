@@ -25,6 +25,22 @@ export interface DevPlace {
   readonly flags: Readonly<Record<string, string | undefined>>
   /** The variables of `pawl dev`. */
   readonly env: Readonly<Record<string, string | undefined>>
+  /** Returns the folder with the verified programs in Pawl's cache. @throws with the reason, within seconds if offline. */
+  readonly download: (release: Release) => Promise<string>
+  /** As in `AgentPlace`. */
+  readonly mountProblem: () => Promise<string | undefined>
+}
+
+/** Published programs. Each URL has a file with its SHA-256 digest, with the suffix `.sha256`. */
+export interface Release {
+  readonly name: string
+  readonly version: string
+  /** Such as `linux-amd64`. */
+  readonly platforms: readonly string[]
+  /** URLs by file names. */
+  readonly programs: Readonly<Record<string, string>>
+  /** Further names of programs. */
+  readonly links: Readonly<Record<string, string>>
 }
 
 /** The settings of an enabled wing's pods in `pawl dev`. */

@@ -106,6 +106,7 @@ async function completeSet(
   }
   const pawl = startPawl({
     servers,
+    config,
     dataDir,
     wings,
     wingFlags,

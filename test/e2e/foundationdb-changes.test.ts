@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 
-import { PATIENCE, useDatabases } from '../support/foundationdb/clusters.ts'
+import { PATIENCE, TEST_LIMIT } from '../support/foundationdb/backend.ts'
+import { useDatabases } from '../support/foundationdb/clusters.ts'
 import { KeyWriter } from '../support/foundationdb/key-writer.ts'
 import { logTools } from '../support/foundationdb/logged-tools.ts'
 import { sampleOf } from '../support/matrix/form.ts'
@@ -40,40 +41,32 @@ async function untilPods(count: number): Promise<void> {
 }
 
 describe('a FoundationDBCluster', () => {
-  it(
-    `is created, and configured once, although the worker is killed when ${MOMENT!.title}`,
-    { timeout: 240_000 },
-    async () => {
-      const manifest = parse(readFileSync(MANIFEST, 'utf8')) as { readonly spec: object }
-      await shop().create({ ...manifest, spec: { ...manifest.spec, minimumUptimeSecondsForBounce: 1 } })
-      await vi.waitFor(async () => expect(await MOMENT!.isReached()).toBe(true), { timeout: 120_000, interval: 20 })
-      await databases.tenants.pawl.kill('worker')
-      await databases.tenants.pawl.startWorker()
-      await untilPods(5)
-      // A worker that is killed during the command does not see its result. The database refuses a second `configure new`.
-      expect(tools.commands('configure new').length).toBeLessThanOrEqual(MOMENT!.title.includes('configured') ? 2 : 1)
-      writer = new KeyWriter(tools.fdbcli(VERSION), connectionString)
-    },
-  )
+  it(`is created, and configured once, although the worker is killed when ${MOMENT!.title}`, TEST_LIMIT, async () => {
+    const manifest = parse(readFileSync(MANIFEST, 'utf8')) as { readonly spec: object }
+    await shop().create({ ...manifest, spec: { ...manifest.spec, minimumUptimeSecondsForBounce: 1 } })
+    await vi.waitFor(async () => expect(await MOMENT!.isReached()).toBe(true), { ...PATIENCE, interval: 20 })
+    await databases.tenants.pawl.kill('worker')
+    await databases.tenants.pawl.startWorker()
+    await untilPods(5)
+    // A worker that is killed during the command does not see its result. The database refuses a second `configure new`.
+    expect(tools.commands('configure new').length).toBeLessThanOrEqual(MOMENT!.title.includes('configured') ? 2 : 1)
+    writer = new KeyWriter(tools.fdbcli(VERSION), connectionString)
+  })
 
-  it('grows by one process without an exclusion', { timeout: 180_000 }, async () => {
+  it('grows by one process without an exclusion', TEST_LIMIT, async () => {
     await shop().patch(NAME, { processCounts: { storage: 4 } })
     await untilPods(6)
     expect(tools.commands('exclude')).toEqual([])
   })
 
-  it(
-    'shrinks by one process after its exclusion, without a restart of other processes',
-    { timeout: 240_000 },
-    async () => {
-      await shop().patch(NAME, { processCounts: { storage: 3 } })
-      await untilPods(5)
-      expect(tools.commands('kill')).toEqual([])
-      expect(tools.commands('exclude').length).toBeGreaterThanOrEqual(1)
-    },
-  )
+  it('shrinks by one process after its exclusion, without a restart of other processes', TEST_LIMIT, async () => {
+    await shop().patch(NAME, { processCounts: { storage: 3 } })
+    await untilPods(5)
+    expect(tools.commands('kill')).toEqual([])
+    expect(tools.commands('exclude').length).toBeGreaterThanOrEqual(1)
+  })
 
-  it('replaces a deleted pod', { timeout: 180_000 }, async () => {
+  it('replaces a deleted pod', TEST_LIMIT, async () => {
     const [pod] = await shop().objects('pods', NAME)
     await shop().cluster.kube.request('DELETE', shop().path('pods', pod!.metadata.name))
     await vi.waitFor(async () => {
@@ -84,7 +77,7 @@ describe('a FoundationDBCluster', () => {
     await shop().untilReconciled(NAME)
   })
 
-  it('keeps all keys that it has acknowledged', { timeout: 60_000 }, async () => {
+  it('keeps all keys that it has acknowledged', TEST_LIMIT, async () => {
     await writer!.stop()
     const { acknowledged } = writer!
     expect(acknowledged.length).toBeGreaterThan(5)

@@ -10,7 +10,8 @@ import type { ObjectList } from '../../activities/kube/client.ts'
 import { PodFolder } from '../../worker/node-agent/pod-folder.ts'
 import { isRunning } from '../../worker/server/process-identity.ts'
 import { GROUP, VERSION } from '../../workflows/foundationdb/contract.ts'
-import { PATIENCE, useDatabases } from '../support/foundationdb/clusters.ts'
+import { PATIENCE, TEST_LIMIT } from '../support/foundationdb/backend.ts'
+import { useDatabases } from '../support/foundationdb/clusters.ts'
 
 const databases = useDatabases('foundationdb-create', ['shop'])
 const shop = () => databases.of('shop')
@@ -51,43 +52,35 @@ async function reconcileAgain() {
 }
 
 describe('a FoundationDBCluster of five processes', () => {
-  it(
-    'F1: becomes reconciled and available, with one pod and one claim for each process',
-    { timeout: 180_000 },
-    async () => {
-      await shop().create(parse(readFileSync(MANIFEST, 'utf8')) as object)
-      const cluster = await shop().untilReconciled(NAME)
-      const pods = await shop().objects('pods', NAME)
-      expect(pods.map(({ metadata: { name } }) => name.replace(/\d+$/, 'N')).sort()).toEqual([
-        ...['sample-log-N', 'sample-log-N', 'sample-storage-N', 'sample-storage-N', 'sample-storage-N'],
-      ])
-      expect(await shop().objects('persistentvolumeclaims', NAME)).toHaveLength(5)
-      expect(cluster.status?.connectionString).toMatch(/^sample:\w+@(?:127\.\d+\.\d+\.\d+:4501,?){3}$/)
-      const addresses = new Set(pods.map((pod) => (pod['status'] as { readonly podIP: string }).podIP))
-      expect(addresses.size).toBe(5)
-      const query = { fieldSelector: 'reason=ConfiguringDatabase' }
-      const { items } = await shop().cluster.kube.request<ObjectList>('GET', shop().path('events'), { query })
-      expect(items.map((event) => event['count'] ?? 1)).toEqual([1])
-    },
-  )
+  it('F1: becomes reconciled and available, with one pod and one claim for each process', TEST_LIMIT, async () => {
+    await shop().create(parse(readFileSync(MANIFEST, 'utf8')) as object)
+    const cluster = await shop().untilReconciled(NAME)
+    const pods = await shop().objects('pods', NAME)
+    expect(pods.map(({ metadata: { name } }) => name.replace(/\d+$/, 'N')).sort()).toEqual([
+      ...['sample-log-N', 'sample-log-N', 'sample-storage-N', 'sample-storage-N', 'sample-storage-N'],
+    ])
+    expect(await shop().objects('persistentvolumeclaims', NAME)).toHaveLength(5)
+    expect(cluster.status?.connectionString).toMatch(/^sample:\w+@(?:127\.\d+\.\d+\.\d+:4501,?){3}$/)
+    const addresses = new Set(pods.map((pod) => (pod['status'] as { readonly podIP: string }).podIP))
+    expect(addresses.size).toBe(5)
+    const query = { fieldSelector: 'reason=ConfiguringDatabase' }
+    const { items } = await shop().cluster.kube.request<ObjectList>('GET', shop().path('events'), { query })
+    expect(items.map((event) => event['count'] ?? 1)).toEqual([1])
+  })
 
-  it(
-    'F2: changes no object of the cluster when it reconciles a spec with the same meaning',
-    { timeout: 120_000 },
-    async () => {
-      const kinds = ['pods', 'persistentvolumeclaims', 'configmaps']
-      const state = async () =>
-        (await Promise.all(kinds.map(async (kind) => versions(await shop().objects(kind, NAME))))).flat()
-      // The first data movement of the database ends after the pass that created it.
-      for (let isHealthy = false; !isHealthy; isHealthy = (await reconcileAgain()).status?.health?.healthy === true);
-      const before = await state()
-      expect(before.length).toBeGreaterThan(10)
-      await reconcileAgain()
-      expect(await state()).toEqual(before)
-    },
-  )
+  it('F2: changes no object of the cluster when it reconciles a spec with the same meaning', TEST_LIMIT, async () => {
+    const kinds = ['pods', 'persistentvolumeclaims', 'configmaps']
+    const state = async () =>
+      (await Promise.all(kinds.map(async (kind) => versions(await shop().objects(kind, NAME))))).flat()
+    // The first data movement of the database ends after the pass that created it.
+    for (let isHealthy = false; !isHealthy; isHealthy = (await reconcileAgain()).status?.health?.healthy === true);
+    const before = await state()
+    expect(before.length).toBeGreaterThan(10)
+    await reconcileAgain()
+    expect(await state()).toEqual(before)
+  })
 
-  it('leaves no object and no process when its namespace is deleted', { timeout: 180_000 }, async () => {
+  it('leaves no object and no process when its namespace is deleted', TEST_LIMIT, async () => {
     const running = await processes()
     expect(running.filter((one) => isRunning(one)).length).toBeGreaterThanOrEqual(10)
     await shop().untilDeleted()

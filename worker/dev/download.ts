@@ -27,7 +27,11 @@ const STALL_LIMIT_MS = 30_000
  *
  * @throws when there is no release for this platform, the host cannot be reached, or the digest is missing or differs.
  */
-export async function download(pin: Pin, path: string, onProgress: (percent: number) => void): Promise<void> {
+export async function download(
+  pin: Pick<Pin, 'download'>,
+  path: string,
+  onProgress: (percent: number) => void,
+): Promise<void> {
   const { key } = platform()
   if (!pin.download.platforms.includes(key))
     throw new Error(`no release for ${key}; expected one of ${pin.download.platforms.join(', ')}`)
@@ -49,7 +53,7 @@ export async function download(pin: Pin, path: string, onProgress: (percent: num
   }
 }
 
-async function publishedDigest(pin: Pin, file: string): Promise<string> {
+async function publishedDigest(pin: Pick<Pin, 'download'>, file: string): Promise<string> {
   const { kind, algorithm, url } = pin.download.checksums
   const text = await (await request(forPlatform(url), AbortSignal.timeout(STALL_LIMIT_MS))).text()
   let found: string | undefined

@@ -7,7 +7,7 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { access, readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
@@ -19,8 +19,10 @@ import { TEMPORAL_FLAGS, type TemporalTarget, temporalTarget } from '../server/t
 import { DEFAULT_SECRET } from '../server/webhook-secret.ts'
 import { devWingFlags, enabledWings } from '../server/wings.ts'
 import { migrate } from '../migrate.ts'
+import { findNamespaces } from '../node-agent/container-root.ts'
 import type { Progress } from './obtain.ts'
 import { type PartDiedError, startPart } from './part.ts'
+import { obtainRelease } from './release.ts'
 import type { Servers } from './servers.ts'
 
 const run = promisify(execFile)
@@ -29,6 +31,7 @@ const SETUP = fileURLToPath(new URL('../../deploy/setup/', import.meta.url))
 
 export interface PawlOptions {
   readonly servers: Servers
+  readonly config: Config
   readonly dataDir: string
   readonly temporalNamespace: string
   /** Connection to the user's own Temporal; undefined for the Temporal that `pawl dev` started, which has no TLS. */
@@ -291,13 +294,18 @@ async function prepareWings(
   return { wingFlags: flags, wingEnv: Object.fromEntries(Object.entries(env).filter(isUnset)) }
 }
 
-function devPlace({ servers, dataDir, wingFlags = {} }: PawlOptions): DevPlace {
+function devPlace({ servers, dataDir, config, progress, wingFlags = {} }: PawlOptions): DevPlace {
   return {
     kubeconfigPath: servers.kubeconfigPath,
     folder: join(dataDir, NODE_AGENT),
     isServerOurs: isServerOurs(servers),
     flags: wingFlags,
     env: childEnvironment(),
+    download: async (release) => await obtainRelease(release, { config, progress }),
+    mountProblem: async () => {
+      const found = await findNamespaces(config.searchPath.join(delimiter))
+      return 'problem' in found ? found.problem : undefined
+    },
   }
 }
 

@@ -1,6 +1,4 @@
 // Provides a Kubernetes cluster with the wing `foundationdb` for one test file, and a node agent that runs the pods of FoundationDB clusters as processes.
-//
-// The tools are those of the folder `$PAWL_FDB_BIN`, or the simulator. Tests cannot tell the difference.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -9,7 +7,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, vi } from 'vitest'
 
-import { prepareInDev } from '../../../activities/foundationdb/pods/in-dev.ts'
 import type { KubeObject, ObjectList } from '../../../activities/kube/client.ts'
 import { isNotFound } from '../../../activities/kube/errors.ts'
 import { resourcePath } from '../../../activities/kube/resource-path.ts'
@@ -17,11 +14,9 @@ import type { FoundationDBCluster } from '../../../workflows/foundationdb/cluste
 import { CLUSTER_LABEL, GROUP, VERSION } from '../../../workflows/foundationdb/contract.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import { type Tenants, useTenants } from '../tenants/tenants.ts'
+import { BACKEND, PATIENCE } from './backend.ts'
 
-export const PATIENCE = { timeout: 120_000, interval: 100 }
 const PROGRAM = new URL('../../../worker/program.ts', import.meta.url).pathname
-/** The documented waits of the tools, shortened in the simulator. */
-const TIME_SCALE = { FDB_SIM_TIME_SCALE: '0.1' }
 
 export interface Databases<Name extends string> {
   readonly tenants: Tenants<Name>
@@ -33,7 +28,7 @@ export interface Databases<Name extends string> {
 /**
  * Sets up the Kubernetes cluster before the tests of the file, and removes it afterwards.
  *
- * @param tools the folder with the tools of the worker and the node agent. Default: see the header.
+ * @param tools the folder with the tools of the worker and the node agent. Default: those of the backend.
  */
 export function useDatabases<const Name extends string>(
   name: string,
@@ -45,16 +40,15 @@ export function useDatabases<const Name extends string>(
     rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
   })
   const state = join(folder, 'agent')
-  const given = tools === undefined ? {} : { 'fdb-bin': tools }
-  const { flags, env, note } = prepareInDev({ flags: given, env: process.env, folder })
-  const environment = { ...env, ...TIME_SCALE }
-  process.stderr.write(`${name}: ${note}\n`)
-  const toolFlags = Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value])
+  const environment = { FDB_SIM_BLOBSTORE: join(folder, 'blob-store'), ...BACKEND.environment }
+  const used = tools ?? BACKEND.folder
+  process.stderr.write(`${name}: ${used === undefined ? 'a simulator of FoundationDB' : `tools in "${used}"`}\n`)
+  const toolFlags = used === undefined ? [] : ['--fdb-bin', used]
   const ofBoth = ['--wings', 'foundationdb', '--content-key', join(folder, 'content.key')]
   const tenants = useTenants(name, names, undefined, {
     wings: ['foundationdb'],
     bridgeFlags: ofBoth,
-    workerFlags: [...ofBoth, ...toolFlags, '--fdb-simulator', 'yes', '--fdb-recovery-wait', '2s'],
+    workerFlags: [...ofBoth, ...toolFlags, ...BACKEND.workerFlags, '--fdb-recovery-wait', '2s'],
     environments: { worker: environment },
   })
   useNodeAgent(tenants, { state, tools: toolFlags, environment })

@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
+import { BACKEND } from './backend.ts'
+
 const run = promisify(execFile)
 const LIMIT_SECONDS = 10
 /** A key for each half second is enough to have keys in each phase of a change. */
@@ -52,7 +54,7 @@ export class KeyWriter {
     try {
       const file = join(folder, 'fdb.cluster')
       await writeFile(file, `${await this.connectionString()}\n`)
-      const env = { ...process.env, FDB_SIM_TIME_SCALE: '0.1' }
+      const env = { ...process.env, ...BACKEND.environment }
       const { stdout } = await run(this.fdbcli, ['-C', file, '--exec', command, '--timeout', String(LIMIT_SECONDS)], {
         env,
       })

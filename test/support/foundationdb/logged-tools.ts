@@ -1,10 +1,20 @@
-// Folders of simulated FoundationDB tools, one for each version. Their fdbcli logs each command line, so tests count effects on the database.
+// Folders with the tools of the backend, one for each version. Their fdbcli logs each command line, so tests count effects on the database.
 
-import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { writeExecutables } from '../../../activities/foundationdb/simulator/bin.ts'
+import { BACKEND } from './backend.ts'
 
 export interface LoggedTools {
   readonly folder: string
@@ -15,13 +25,15 @@ export interface LoggedTools {
   readonly remove: () => void
 }
 
+const REAL_TOOLS = ['backup_agent', 'fdbbackup', 'fdbcli', 'fdbmonitor', 'fdbrestore', 'fdbserver']
+
 export function logTools(versions: readonly string[]): LoggedTools {
   const folder = mkdtempSync(join(tmpdir(), 'pawl-fdb-logged-'))
   const log = join(folder, 'commands')
   writeFileSync(log, '')
   const quiet = (version: string) => join(folder, version, 'fdbcli-quiet')
   for (const version of versions) {
-    const logging = join(writeExecutables(join(folder, version), process.execPath, version), 'fdbcli')
+    const logging = join(toolsOf(version, join(folder, version)), 'fdbcli')
     renameSync(logging, quiet(version))
     writeFileSync(logging, `#!/bin/sh\necho "$*" >>'${log}'\nexec '${quiet(version)}' "$@"\n`, { mode: 0o755 })
   }
@@ -34,4 +46,20 @@ export function logTools(versions: readonly string[]): LoggedTools {
         .filter((line) => line.includes(text)),
     remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }),
   }
+}
+
+/** Creates the folder with the tools of a version. */
+function toolsOf(version: string, folder: string): string {
+  if (BACKEND.folder === undefined) return writeExecutables(folder, process.execPath, version)
+  mkdirSync(folder)
+  for (const tool of REAL_TOOLS) {
+    const places = [version, version.split('.').slice(0, 2).join('.'), '.'].map((part) =>
+      join(BACKEND.folder ?? '', part, tool),
+    )
+    const found = places.find((path) => existsSync(path))
+    if (found === undefined)
+      throw new Error(`PAWL_FDB_BIN: ${tool} of version ${version} is missing; add it to "${BACKEND.folder}"`)
+    symlinkSync(found, join(folder, tool))
+  }
+  return folder
 }

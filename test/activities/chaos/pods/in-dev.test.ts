@@ -21,6 +21,8 @@ const given = (path: string | undefined) => ({
   isServerOurs: true,
   flags: { 'chaos-config': path },
   env: {},
+  download: () => Promise.reject(new Error('unused')),
+  mountProblem: () => Promise.resolve(undefined),
 })
 
 describe('the chaos pods of `pawl dev` and their manifests', () => {
