@@ -4,10 +4,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { open } from '../../../../activities/foundationdb/pods/open.ts'
+import { commandIn, findNamespaces, writeEnterScript } from '../../../../worker/node-agent/container-root.ts'
 import { linkMounts } from '../../../../worker/node-agent/volumes.ts'
-import type { AgentPlace, OpenPods, PodContainer } from '../../../../activities/pods.ts'
+import type { AgentPlace, ContainerProcess, OpenPods, PodContainer } from '../../../../activities/pods.ts'
 
-const IP = '127.3.1.1'
+const found = await findNamespaces(process.env['PATH'] ?? '')
+const namespaces = 'problem' in found ? undefined : found
+/** By mode, because both databases may run at the same time. */
+const IPS = { translated: '127.3.1.1', mounted: '127.3.1.2' }
+type Mode = keyof typeof IPS
 const CONF = `[general]
 kill_on_configuration_change = false
 restart_delay = 60
@@ -47,9 +52,12 @@ const place: AgentPlace = {
   log: { info: () => undefined, warn: () => undefined },
 }
 let pods: OpenPods
+/** On a machine with mount namespaces. */
+let mountingPods: OpenPods
 beforeAll(async () => {
   mkdirSync(join(folder, 'place'))
   pods = await open({ 'fdb-bin': undefined }, place)
+  mountingPods = await open({ 'fdb-bin': undefined }, { ...place, mountProblem: undefined })
 })
 afterAll(() => {
   for (const { pid, exitCode } of running) if (pid !== undefined && exitCode === null) process.kill(-pid, 'SIGKILL')
@@ -59,11 +67,13 @@ afterAll(() => {
 /** A container as the node agent passes it. */
 function container(
   name: string,
-  options: { image: string; mounts: Record<string, string>; args?: string[]; command?: string[] },
+  options: { image: string; mounts: Record<string, string>; args?: string[]; command?: string[]; mode?: Mode },
 ): PodContainer {
-  const root = join(folder, 'containers', name)
+  const { mode = 'translated' } = options
+  const ip = IPS[mode]
+  const root = join(folder, mode, name)
   const mounts = Object.entries(options.mounts).map(([path, volume]) => {
-    const outside = join(folder, 'volumes', volume)
+    const outside = join(folder, mode, 'volumes', volume)
     mkdirSync(outside, { recursive: true })
     return { volume, path, outside, isHostPath: false }
   })
@@ -74,9 +84,9 @@ function container(
     isInit: name.endsWith('init'),
     command: options.command ?? [],
     args: options.args ?? [],
-    env: { FDB_INSTANCE_ID: 'storage-1', FDB_PUBLIC_IP: IP, FDB_CLUSTER_FILE: '/var/dynamic-conf/fdb.cluster' },
+    env: { FDB_INSTANCE_ID: 'storage-1', FDB_PUBLIC_IP: ip, FDB_CLUSTER_FILE: '/var/dynamic-conf/fdb.cluster' },
     workingDir: undefined,
-    podIP: IP,
+    podIP: ip,
     hostIP: '127.0.0.1',
     restarts: 0,
     root,
@@ -89,40 +99,58 @@ function container(
 
 const SIDECAR_MOUNTS = { '/var/input-files': 'config-map', '/var/output-files': 'dynamic-conf' }
 const MAIN_MOUNTS = { '/var/fdb/data': 'data', '/var/dynamic-conf': 'dynamic-conf', [LOG]: 'logs' }
-const main = (version = '7.1.67', command = ['sh', '-c', MONITOR]): PodContainer =>
-  container('foundationdb', { image: `foundationdb/foundationdb:${version}`, mounts: MAIN_MOUNTS, command })
-const sidecar = (name: string, ...more: string[]): PodContainer =>
+const main = (version = '7.1.67', command = ['sh', '-c', MONITOR], mode?: Mode): PodContainer =>
+  container('foundationdb', {
+    image: `foundationdb/foundationdb:${version}`,
+    mounts: MAIN_MOUNTS,
+    command,
+    ...(mode !== undefined && { mode }),
+  })
+const sidecar = (name: string, mode: Mode, ...more: string[]): PodContainer =>
   container(name, {
     image: 'foundationdb/foundationdb-kubernetes-sidecar:7.1.67-1',
     mounts: SIDECAR_MOUNTS,
+    mode,
     args: [...SIDECAR_ARGS, '--main-container-version', '7.1.67', ...more],
   })
 
-async function start(container: PodContainer): Promise<ChildProcess> {
-  const { argv, env, image = {} } = await pods.process(container)
+/** The process of a container in its file system, as the node agent starts it. */
+async function processIn(mode: Mode, container: PodContainer): Promise<Pick<ContainerProcess, 'argv' | 'env'>> {
+  const { root, mounts } = container
+  const { argv, env, image = {} } = await (mode === 'mounted' ? mountingPods : pods).process(container)
+  if (mode === 'translated') {
+    await linkMounts(root, mounts, image)
+    return { argv, env }
+  }
+  const script = `${root}-enter`
+  await writeEnterScript({ namespaces: namespaces!, root, script, mounts, image })
+  return { argv: commandIn(argv, { namespaces: namespaces!, script, cwd: '/' }), env }
+}
+
+async function start(mode: Mode, container: PodContainer): Promise<ChildProcess> {
+  const { argv, env } = await processIn(mode, container)
   const [program = '', ...args] = argv
-  await linkMounts(container.root, container.mounts, image)
   const child = spawn(program, args, { env, stdio: 'ignore', detached: true })
   running.push(child)
   return child
 }
 
-describe("a pod's containers as processes on a machine without mount namespaces", () => {
+const MODES: readonly Mode[] = namespaces === undefined ? ['translated'] : ['translated', 'mounted']
+describe.each(MODES)("a pod's containers as processes with %s paths", (mode) => {
   it('start a database from the ConfigMap, with the command line of a cluster', async () => {
-    const root = join(folder, 'volumes/config-map')
+    const root = join(folder, mode, 'volumes/config-map')
     mkdirSync(root, { recursive: true })
-    writeFileSync(join(root, 'fdb.cluster'), `test:abcdefghijklmnopqrstuvwxyz012345@${IP}:4501\n`)
+    writeFileSync(join(root, 'fdb.cluster'), `test:abcdefghijklmnopqrstuvwxyz012345@${IPS[mode]}:4501\n`)
     writeFileSync(join(root, 'fdbmonitor.conf'), CONF)
 
-    const init = await start(sidecar('foundationdb-kubernetes-init', '--init-mode'))
+    const init = await start(mode, sidecar('foundationdb-kubernetes-init', mode, '--init-mode'))
     expect(await new Promise((resolve) => init.once('exit', resolve))).toBe(0)
-    await start(sidecar('foundationdb-kubernetes-sidecar'))
-    await start(main())
-    const { env } = await pods.process(main())
+    await start(mode, sidecar('foundationdb-kubernetes-sidecar', mode))
+    await start(mode, main('7.1.67', ['sh', '-c', MONITOR], mode))
     await expect
       .poll(
         () =>
-          fetch(`http://${IP}:8080/ready`).then(
+          fetch(`http://${IPS[mode]}:8080/ready`).then(
             (answer) => answer.text(),
             () => '',
           ),
@@ -130,12 +158,15 @@ describe("a pod's containers as processes on a machine without mount namespaces"
       )
       .toBe('OK\n')
 
-    const cli = (command: string): string => {
+    const cli = async (command: string): Promise<string> => {
       const args = ['--exec', command, '-C', '/var/dynamic-conf/fdb.cluster', '--timeout', '100']
-      return spawnSync(join(main().root, 'usr/bin/fdbcli'), args, { env, encoding: 'utf8', timeout: 15_000 }).stdout
+      const program = mode === 'mounted' ? '/usr/bin/fdbcli' : join(main().root, 'usr/bin/fdbcli')
+      const { argv, env } = await processIn(mode, main('7.1.67', [program, ...args], mode))
+      return spawnSync(argv[0] ?? '', argv.slice(1), { env, encoding: 'utf8', timeout: 15_000 }).stdout
     }
-    expect(cli('configure new single memory')).toBe('Database created\n')
-    expect(JSON.parse(cli('status json'))).toMatchObject({
+    // A slow machine has the warning of a long wait before it.
+    expect(await cli('configure new single memory')).toContain('Database created\n')
+    expect(JSON.parse(await cli('status json'))).toMatchObject({
       cluster: {
         processes: expect.toSatisfy((processes: Record<string, { command_line: string }>) =>
           Object.values(processes).every(({ command_line }) =>
@@ -146,9 +177,11 @@ describe("a pod's containers as processes on a machine without mount namespaces"
         ) as unknown,
       },
     })
-    expect(readFileSync(join(folder, 'volumes/logs/monitor.log'), 'utf8')).toContain('FDBD joined cluster.')
+    expect(readFileSync(join(folder, mode, 'volumes/logs/monitor.log'), 'utf8')).toContain('FDBD joined cluster.')
   })
+})
 
+describe("a pod's containers as processes", () => {
   it('get tools of the version in the tag of their image', async () => {
     const { image } = await pods.process(main('7.1.68'))
     const fdbcli = image?.['/usr/bin/fdbcli'] ?? ''
@@ -163,7 +196,14 @@ describe("a pod's containers as processes on a machine without mount namespaces"
     expect(spawnSync(direct.argv[0] ?? '', direct.argv.slice(1), { env }).status).toBe(127)
   })
 
-  it('do not run tools that cannot translate paths', async () => {
+  it('have untranslated paths on a machine with mount namespaces', async () => {
+    expect(mountingPods.fileSystem).toBe('container')
+    const { argv, env } = await mountingPods.process(main())
+    expect(argv).toEqual(['/usr/bin/env', 'sh', '-c', MONITOR])
+    expect(env).not.toHaveProperty('FDB_SIM_ROOT')
+  })
+
+  it('do not run real tools without mount namespaces', async () => {
     const tools = join(folder, 'real')
     mkdirSync(tools)
     writeFileSync(
@@ -191,17 +231,5 @@ describe("a pod's containers as processes on a machine without mount namespaces"
     { image: 'foundationdb/fdb-kubernetes-monitor:7.1.67', command: [], problem: 'command is missing' },
   ])('do not start with image $image and command $command', async ({ image, command, problem }) => {
     await expect(pods.process(container('foundationdb', { image, command, mounts: {} }))).rejects.toThrow(problem)
-  })
-})
-
-describe("a pod's containers on a machine with mount namespaces", () => {
-  it('find their files without a translation of paths', async () => {
-    const mounting = await open({ 'fdb-bin': undefined }, { ...place, mountProblem: undefined })
-    expect(mounting.fileSystem).toBe('container')
-    const { argv, env, image } = await mounting.process(main())
-    expect(argv).toEqual(['/usr/bin/env', 'sh', '-c', MONITOR])
-    expect(env).not.toHaveProperty('FDB_SIM_ROOT')
-    expect(image).toHaveProperty(['/usr/bin/fdbserver'])
-    expect((await mounting.process(sidecar('foundationdb-kubernetes-sidecar'))).argv).toContain('/')
   })
 })
