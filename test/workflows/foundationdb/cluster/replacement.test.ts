@@ -39,7 +39,7 @@ describe('a change that Pods cannot follow', () => {
     const world = await runningCluster({ routing: { publicIPSource: 'service' } })
     const addresses = world.services.map((service) => (service['spec'] as { clusterIP: string }).clusterIP)
     expect(world.services).toHaveLength(10)
-    expect(world.database.processes.map(({ address }) => address.split(':')[0]).sort()).toEqual(addresses.sort())
+    expect(world.database.processes.map(({ host }) => host).sort()).toEqual(addresses.sort())
   })
 
   it.each([1, 2])('F21 replaces at most %i process groups at a time', async (most) => {
