@@ -129,7 +129,7 @@ describe('a change of the process groups', () => {
     expect(world.writes['remove Pod']).toBe(1)
   })
 
-  it('excludes nothing while a process that stays is missing', async () => {
+  it('F32 excludes nothing while a process that stays is missing', async () => {
     const world = await runningCluster()
     const [[first = ''], [last = '']] = [coordinator(world), spareStorage(world)]
     world.stopped.add(first)
