@@ -331,7 +331,7 @@ export class ClusterWorld {
   }
 }
 
-function keyOf({ kind, metadata }: Pick<JsonObject, 'kind' | 'metadata'>): string {
+function keyOf({ kind, metadata }: { readonly kind: string; readonly metadata: { readonly name: string } }): string {
   return `${kind} ${metadata.name}`
 }
 

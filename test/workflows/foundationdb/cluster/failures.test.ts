@@ -71,7 +71,7 @@ const KNOB: Partial<ClusterSpec> = { processes: { general: { customParameters: [
 
 describe('F48 a process that is missing at a restart', () => {
   /** @param seconds since when the process is missing. */
-  async function restartWithout(automationOptions: ClusterSpec['automationOptions'], seconds: number) {
+  async function restartWithout(automationOptions: NonNullable<ClusterSpec['automationOptions']>, seconds: number) {
     const world = await runningCluster({ automationOptions })
     // Pods have the new configuration, and only the restart remains.
     world.change({ ...KNOB, minimumUptimeSecondsForBounce: 100_000 })
@@ -88,7 +88,7 @@ describe('F48 a process that is missing at a restart', () => {
   }
 
   it('is an error by default', async () => {
-    const { world, id, effects } = await restartWithout(undefined, 3600)
+    const { world, id, effects } = await restartWithout({}, 3600)
     expect([effects, world.condition]).toMatchObject([
       [],
       { reason: 'BounceProcesses', message: `could not find address for process group ${id}` },
