@@ -261,6 +261,7 @@ export type { Projection } from './kind/projection.ts'
 
 export { readJson, writeJson, exactInteger, NumberRangeError } from './kind/exact-json.ts'
 export { parseDuration } from './kind/duration.ts'
+export { durationText } from './plan/duration-text.ts'
 export { nearest, nearMisses } from './kind/near-words.ts'
 export { fieldsOf, isFields, listOf, textOf, hasField } from './kind/json-fields.ts'
 export type { JsonFields } from './kind/json-fields.ts'

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest'
 
+import { explainCluster } from '../../../../workflows/foundationdb/cluster/explain.ts'
+import { wishedMs } from '../../../../workflows/kit/index.ts'
 import { ClusterWorld } from '../../../support/foundationdb/cluster-world.ts'
 import { runningCluster } from '../../../support/foundationdb/running-cluster.ts'
 
 describe('a new cluster', () => {
-  it('gets its objects, and its database is created once', async () => {
+  it('F1 gets its objects, and its database is created once', async () => {
     const world = new ClusterWorld({ databaseConfiguration: { storage: 4 }, processCounts: { cluster_controller: 1 } })
     await world.settle()
     const { writes } = world
@@ -39,7 +41,7 @@ describe('a new cluster', () => {
     },
   )
 
-  it('is ignored while spec.skip is true', async () => {
+  it('F20 is ignored while spec.skip is true', async () => {
     const world = new ClusterWorld({ skip: true })
     const { writes, status, ended } = await world.pass()
     expect([writes, status, ended]).toEqual([[], {}, 'Converged'])
@@ -83,7 +85,7 @@ function savedOf<Status extends object>(after: Status | undefined, before: Statu
 }
 
 describe('a reconciled cluster', () => {
-  it('causes no write and no effect in a further pass, at any time', async () => {
+  it('F2 causes no write and no effect in a further pass, at any time', async () => {
     const world = await runningCluster()
     for (const seconds of [1, 60, 10_000]) {
       world.advance(seconds)
@@ -91,5 +93,42 @@ describe('a reconciled cluster', () => {
       expect([writes, status, events, ended]).toEqual([[], {}, [], 'Converged'])
     }
     expect(world.takeEffects()).toEqual([])
+  })
+})
+
+describe('a reconciled cluster whose data distribution has not started', () => {
+  it.each([
+    [20, 5000],
+    [200, 30_000],
+  ])('%d s after the recovery, is read again in %d ms, without writes', async (secondsSince, delayMs) => {
+    const world = new ClusterWorld()
+    const { data, recovery } = await world.database.status()
+    world.database.overrides = { data: { ...data, isHealthy: undefined } }
+    while (world.generations.reconciled !== 1) await world.pass()
+    expect(world.target.status?.health).toMatchObject({ available: true, healthy: false })
+    expect(explainCluster(world.target)).toEqual({ phase: 'Reconciled' })
+    world.database.overrides = { ...world.database.overrides, recovery: { ...recovery, secondsSince } }
+    const { outcome, writes, status, events } = await world.pass()
+    expect([wishedMs(outcome), writes, status, events]).toEqual([delayMs, [], {}, []])
+    world.database.overrides = {}
+    await world.settle()
+    expect(world.target.status?.health).toMatchObject({ healthy: true })
+  })
+})
+
+describe('the explanation of a cluster', () => {
+  const cluster = (status: object) => ({ metadata: { generation: 2 }, spec: {}, status })
+  const blocked = { type: 'Reconciled', status: 'False', reason: 'AddPods', message: 'exceeded quota' }
+  it.each([
+    ['without a status', cluster({}), { phase: 'Pending' }],
+    ['of an earlier generation', cluster({ generations: { reconciled: 1 } }), { phase: 'Reconciling' }],
+    [
+      'with a blocked step',
+      cluster({ generations: { reconciled: 1 }, conditions: [blocked] }),
+      { phase: 'Reconciling', summary: 'AddPods: exceeded quota' },
+    ],
+    ['that is complete', cluster({ generations: { reconciled: 2 } }), { phase: 'Reconciled' }],
+  ])('%s', (_, object, explanation) => {
+    expect(explainCluster(object)).toEqual(explanation)
   })
 })
