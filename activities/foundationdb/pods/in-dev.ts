@@ -11,7 +11,7 @@ export interface Installation {
   readonly note: string
 }
 
-/** The tools of `--fdb-bin`, `$PAWL_FDB_BIN` or PATH, in this order; undefined: there are none. */
+/** The tools of `--fdb-bin`, `$PAWL_FDB_BIN` or PATH, in this order; undefined: no tools exist. */
 export function findInstallation({ flags, env }: Pick<DevPlace, 'flags' | 'env'>): Installation | undefined {
   const given = flags['fdb-bin'] ?? env['PAWL_FDB_BIN'] ?? ''
   // Processes run in other working folders.
