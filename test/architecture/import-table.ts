@@ -282,11 +282,12 @@ export const TABLE: readonly Row[] = [
   },
   {
     sentence:
-      'the development set-up imports its folder, what processes share, the pods of wings that its node agent runs, and the migrations that it runs at start',
+      'the development set-up imports its folder, what processes share, the pods of wings and the file systems of their containers, and the migrations that it runs at start',
     of: /^worker\/dev(?:\/|\.)/,
     may: [
       ...['^worker/dev(?:/|\\.)', '^worker/server/', '^worker/migrate\\.ts$', KIT],
       '^activities/(?:(?:journal|kube|run)/|(?:pods|pods\\.gen)\\.ts$)',
+      '^worker/node-agent/container-root\\.ts$',
     ],
     packages: ANY,
   },
