@@ -20,7 +20,8 @@ export function clusterStep(
       const context = contextOf(pass)
       const step = action<ClusterPass>(name, async () => {
         const result = await body(context, attemptWith(runtime))
-        if (result !== undefined) report(context, name, result.message, result.kind === 'stop')
+        if (result !== undefined && result.isSilent !== true)
+          report(context, name, result.message, result.kind === 'stop')
         if (result?.event !== undefined && !isReported(context, name, result.message))
           await normalEvent(context, result.event, result.message)
         return outcomeOf(name, result)

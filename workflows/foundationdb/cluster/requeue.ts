@@ -12,6 +12,8 @@ export interface Requeue {
   readonly isError?: boolean
   /** The reason of a Normal Event with the message, which is emitted once until the message changes. */
   readonly event?: string
+  /** The reason is no problem of the cluster: the status does not show it. */
+  readonly isSilent?: true
 }
 
 /** Undefined: the step has nothing more to do. */
@@ -34,6 +36,11 @@ export function continueWith(message: string, delayMs: number = USUAL_DELAY_MS):
 
 export function withEvent(event: string, requeue: Requeue): Requeue {
   return { ...requeue, event }
+}
+
+/** The step has nothing more to do, but the state of the database changes without an event. */
+export function lookAgain(message: string, delayMs: number): Requeue {
+  return { kind: 'continue', message, delayMs, isSilent: true }
 }
 
 export function failWith(message: string): Requeue {

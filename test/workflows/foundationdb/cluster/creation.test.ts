@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
+import { explainCluster } from '../../../../workflows/foundationdb/cluster/explain.ts'
+import { wishedMs } from '../../../../workflows/kit/index.ts'
 import { ClusterWorld } from '../../../support/foundationdb/cluster-world.ts'
 import { runningCluster } from '../../../support/foundationdb/running-cluster.ts'
 
@@ -108,5 +110,42 @@ describe('a reconciled cluster', () => {
       expect([writes, status, events, ended]).toEqual([[], {}, [], 'Converged'])
     }
     expect(world.takeEffects()).toEqual([])
+  })
+})
+
+describe('a reconciled cluster whose data distribution has not started', () => {
+  it.each([
+    [20, 5000],
+    [200, 30_000],
+  ])('%d s after the recovery, is read again in %d ms, without writes', async (secondsSince, delayMs) => {
+    const world = new ClusterWorld()
+    const { data, recovery } = await world.database.status()
+    world.database.overrides = { data: { ...data, isHealthy: undefined } }
+    while (world.generations.reconciled !== 1) await world.pass()
+    expect(world.target.status?.health).toMatchObject({ available: true, healthy: false })
+    expect(explainCluster(world.target)).toEqual({ phase: 'Reconciled' })
+    world.database.overrides = { ...world.database.overrides, recovery: { ...recovery, secondsSince } }
+    const { outcome, writes, status, events } = await world.pass()
+    expect([wishedMs(outcome), writes, status, events]).toEqual([delayMs, [], {}, []])
+    world.database.overrides = {}
+    await world.settle()
+    expect(world.target.status?.health).toMatchObject({ healthy: true })
+  })
+})
+
+describe('the explanation of a cluster', () => {
+  const cluster = (status: object) => ({ metadata: { generation: 2 }, spec: {}, status })
+  const blocked = { type: 'Reconciled', status: 'False', reason: 'AddPods', message: 'exceeded quota' }
+  it.each([
+    ['without a status', cluster({}), { phase: 'Pending' }],
+    ['of an earlier generation', cluster({ generations: { reconciled: 1 } }), { phase: 'Reconciling' }],
+    [
+      'with a blocked step',
+      cluster({ generations: { reconciled: 1 }, conditions: [blocked] }),
+      { phase: 'Reconciling', summary: 'AddPods: exceeded quota' },
+    ],
+    ['that is complete', cluster({ generations: { reconciled: 2 } }), { phase: 'Reconciled' }],
+  ])('%s', (_, object, explanation) => {
+    expect(explainCluster(object)).toEqual(explanation)
   })
 })

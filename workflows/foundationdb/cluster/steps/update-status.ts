@@ -4,7 +4,7 @@
 import type { Step } from '../../../kit/index.ts'
 import { headlessServiceName } from '../../model/process-group-id.ts'
 import { clusterStep } from '../cluster-step.ts'
-import { type ClusterContext, databaseAddress, readDatabase, updateStatus } from '../context.ts'
+import { availableDatabase, type ClusterContext, databaseAddress, readDatabase, updateStatus } from '../context.ts'
 import { eagerDelay } from '../eager-delay.ts'
 import { expectedObjects } from '../expected-objects.ts'
 import { lockInput } from '../lock.ts'
@@ -13,10 +13,13 @@ import { observeProcessGroups } from '../observe-process-groups.ts'
 import type { ClusterPass } from '../pass.ts'
 import { wasComplete } from '../report-progress.ts'
 import { checkReconciliation } from '../reconciliation-check.ts'
-import { continueWith, type StepResult } from '../requeue.ts'
+import { continueWith, lookAgain, type StepResult } from '../requeue.ts'
 
 const NOT_RECONCILED_MS = 10_000
 const UNREADABLE_MS = 10_000
+/** For the first minute after a recovery, in which the data distribution starts again. */
+const RECOVERED_MS = 5000
+const RECOVERED_SECONDS = 60
 const UNHEALTHY_MS = 30_000
 
 export const updateStatusFirst: Step<ClusterPass> = clusterStep('UpdateStatus', async (context) => {
@@ -32,7 +35,7 @@ export const updateStatusLast: Step<ClusterPass> = clusterStep('UpdateStatus (ag
     return continueWith(`the cluster still has: ${fields.join(', ')}`, delayMs)
   }
   await releaseLock(context)
-  return (await unreadable(context)) ?? unhealthy(context)
+  return (await unreadable(context)) ?? (await unhealthy(context))
 })
 
 /** @returns whether the generation is reconciled. */
@@ -62,11 +65,11 @@ async function unreadable(context: ClusterContext): Promise<StepResult> {
 }
 
 /** After a recovery the data distribution is unhealthy for about 35 s; no event reports its end. */
-function unhealthy({ status }: ClusterContext): StepResult {
-  const { available, healthy } = status.health ?? {}
-  return available === true && healthy !== true
-    ? continueWith('the data distribution is not healthy', UNHEALTHY_MS)
-    : undefined
+async function unhealthy(context: ClusterContext): Promise<StepResult> {
+  const database = await availableDatabase(context)
+  if (database === undefined || database.data.isHealthy === true) return undefined
+  const isNew = (database.recovery.secondsSince ?? Infinity) < RECOVERED_SECONDS
+  return lookAgain('the data distribution is not healthy', isNew ? RECOVERED_MS : UNHEALTHY_MS)
 }
 
 async function observeDenyList(context: ClusterContext): Promise<void> {
