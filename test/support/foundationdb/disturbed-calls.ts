@@ -7,7 +7,8 @@
 //   D3. `unanswered` and `unsent`: the pass gets a time-out after an activity that ran, or did not run. Temporal does so with calls of the database and of
 //       the Pods, which are activities with one attempt; the next worker continues the pass.
 
-import { again, type AnyLevelPass, type LevelController, runStep, type Step } from '../../../workflows/kit/index.ts'
+import { again, type LevelController, runStep, type Step } from '../../../workflows/kit/index.ts'
+import type { AnyLevelPass } from '../../../workflows/kit/run/level/define-level.ts'
 import { FakedFailure } from '../../../workflows/kit/testing/fake-activities.ts'
 
 export type Disturbance = 'killed' | 'repeated' | 'unanswered' | 'unsent'

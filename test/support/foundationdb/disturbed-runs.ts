@@ -122,8 +122,9 @@ function notReconciled({ condition, generations }: ClusterWorld): Error {
 }
 
 function effectsOf(world: ClusterWorld): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = { ...world.writes }
   // A Pod that gets its files before the next pass needs no annotation that requests them.
-  const { 'patch Pod': _, ...counts } = world.writes
+  delete counts['patch Pod']
   for (const effect of world.effects) counts[effect] = (counts[effect] ?? 0) + 1
   return counts
 }

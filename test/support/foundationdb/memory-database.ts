@@ -66,17 +66,15 @@ export class MemoryDatabase implements Database {
   /** An independent copy without monitors. */
   fork(clock: Clock): MemoryDatabase {
     const copy = new MemoryDatabase(clock)
-    const { processes, isDown, overrides, configuration, coordinators, description, generation, recovered } = this
-    const { firstConnection, clientVersion } = this
     copy.effects.push(...this.effects)
     for (const target of this.exclusions) copy.exclusions.add(target)
     for (const id of this.moving) copy.moving.add(id)
     for (const [key, value] of this.keys) copy.keys.set(key, value)
     for (const [id, seen] of this.storageSeen) copy.storageSeen.set(id, seen)
-    return Object.assign(copy, {
-      ...{ processes, isDown, overrides, configuration, coordinators, description, generation, recovered },
-      ...{ firstConnection, clientVersion },
-    })
+    const { processes, isDown, overrides, configuration, coordinators, description, generation, recovered } = this
+    Object.assign(copy, { processes, isDown, overrides, configuration, coordinators })
+    const { firstConnection, clientVersion } = this
+    return Object.assign(copy, { description, generation, recovered, firstConnection, clientVersion })
   }
 
   /** For activities. A database is created by `configure new` through the connection string of the call. */
