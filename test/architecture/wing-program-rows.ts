@@ -59,9 +59,9 @@ export const WING_PROGRAM_ROWS: readonly Row[] = [
     packages: ANY,
   },
   {
-    sentence: "a wing's commands import themselves, the interface of commands, the wing's top-level modules and kube",
+    sentence: "a wing's commands import the wing's activities, the interface of commands and kube",
     of: /^activities\/([^/]+)\/command\//,
-    may: ['^activities/$1/(?:command/|[^/]+\\.ts$)', '^activities/(?:kube/|command\\.ts$)', KIT, WING],
+    may: ['^activities/$1/', '^activities/(?:kube/|command\\.ts$)', KIT, WING],
     packages: ANY,
   },
 ]

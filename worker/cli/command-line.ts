@@ -42,9 +42,7 @@ const FITTING = {
   subcommandDescription: (command: Command) => command.summary() || (command.description().split(/[,:;(]/, 1)[0] ?? ''),
 }
 
-const EXAMPLES = `
-Examples:
-  pawl why inst/shop    why it has failed, or waits`
+const EXAMPLE = '\nExample: pawl why inst/shop   shows why it has failed, or waits'
 
 /** The completion scripts of shells call it; users do not. */
 const COMPLETE = '__complete'
@@ -74,7 +72,7 @@ export async function createProgram(first: string | undefined): Promise<Command>
     .configureHelp(FITTING)
     // The list of commands needs the row.
     .addHelpOption(new Option('-h, --help').hideHelp())
-    .addHelpText('after', EXAMPLES)
+    .addHelpText('after', EXAMPLE)
   if (first === COMPLETE) {
     const { completeCommand } = await import('./completion.ts')
     const all = [...(await namesFor(undefined)), ...(await wingPrograms()).map(({ name }) => name)]

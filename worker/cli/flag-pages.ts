@@ -6,6 +6,7 @@
 import type { Command, Option } from 'commander'
 
 import { PROGRAMS } from '../programs.ts'
+import { WING_COMMAND_NAMES } from './wing-commands.ts'
 import type { GeneratedFiles } from '../gen/output.ts'
 import { LOCATION_FLAGS, TEMPORAL_DETAILS } from './options.ts'
 
@@ -44,8 +45,8 @@ const PAGES: readonly FlagPage[] = [
   {
     file: 'steering-flags.md',
     title: 'Flags of the commands that steer',
-    introduction: 'The commands that start, hold back and end jobs and Disruptions, with all flags.',
-    commands: ['reconcile', 'interrupt', 'pause', 'resume', 'retry', 'skip', 'delete', 'chaos'],
+    introduction: 'The commands that start, hold back and end jobs, and the commands of wings, with all flags.',
+    commands: ['reconcile', 'interrupt', 'pause', 'resume', 'retry', 'skip', 'delete', ...WING_COMMAND_NAMES],
   },
   {
     file: 'command-flags.md',

@@ -91,6 +91,9 @@ export function isTransactionSystem(processClass: string): boolean {
   return processClass !== 'storage' && processClass !== GENERAL_CLASS
 }
 
+/** The condition of a cluster's status that names the blocked step. */
+export const RECONCILED_CONDITION = 'Reconciled'
+
 /** `processGroupConditions[].type`. Source: spec/foundationdb.md 1.3. */
 export const PROCESS_GROUP_CONDITIONS = [
   ...(['IncorrectPodSpec', 'IncorrectConfigMap', 'IncorrectCommandLine', 'PodFailing', 'MissingPod'] as const),
@@ -101,6 +104,13 @@ export const PROCESS_GROUP_CONDITIONS = [
 ] as const
 
 export type ProcessGroupCondition = (typeof PROCESS_GROUP_CONDITIONS)[number]
+
+/** The conditions that a replacement of the process group may end. Source: spec/foundationdb.md 1.3. */
+export const FAILURE_CONDITIONS: ReadonlySet<string> = new Set([
+  ...(['MissingProcesses', 'PodFailing', 'MissingPod', 'MissingPVC', 'MissingService', 'PodPending'] as const),
+  ...(['NodeTaintReplacing', 'ProcessIsMarkedAsExcluded', 'ProcessHasIOError', 'SidecarUnreachable'] as const),
+  ...(['ProcessHasHighRunLoopBusy'] as const),
+] satisfies readonly ProcessGroupCondition[])
 
 /** Fields of a cluster's `status.generations`, each with the generation that waits. Source: spec/foundationdb.md 1.2. */
 export const CLUSTER_GENERATIONS = [

@@ -90,8 +90,8 @@ export type { ReportOptions, ReportingPass } from './run/level/report-faults.ts'
 
 // # Level mode
 
-export { defineLevel } from './run/level/define-level.ts'
-export type { LevelDefinition, LevelTarget, LevelController, Gone } from './run/level/define-level.ts'
+export { addPlans, declareLevel, defineLevel } from './run/level/define-level.ts'
+export type { LevelDefinition, LevelTarget, LevelController, LevelDeclaration, Gone } from './run/level/define-level.ts'
 export type { LevelSettings, RetryLimits } from './run/level/level-settings.ts'
 export type { LevelPass, StatusOf } from './run/level/level-pass.ts'
 export type { ClockReading } from './run/level/latest-time.ts'
@@ -261,6 +261,7 @@ export type { Projection } from './kind/projection.ts'
 
 export { readJson, writeJson, exactInteger, NumberRangeError } from './kind/exact-json.ts'
 export { parseDuration } from './kind/duration.ts'
+export { durationText } from './plan/duration-text.ts'
 export { nearest, nearMisses } from './kind/near-words.ts'
 export { fieldsOf, isFields, listOf, textOf, hasField } from './kind/json-fields.ts'
 export type { JsonFields } from './kind/json-fields.ts'

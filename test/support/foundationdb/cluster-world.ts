@@ -42,8 +42,10 @@ export class ClusterWorld {
   target: FoundationDBCluster
   /** The passes since the last call of `takePasses`. */
   readonly courses: Course[] = []
-  /** Names of Pods, volume claims or Services whose deletion does not end. */
+  /** Objects whose deletion does not end, such as `Pod db-storage-1`. */
   readonly held = new Set<string>()
+  /** Names of Pods that the API server does not list yet; it refuses to create them again. */
+  readonly unlisted = new Set<string>()
   /** Names of Pods whose sidecar does not answer. */
   readonly unreachable = new Set<string>()
   /** IDs of process groups whose process does not run. */
@@ -94,6 +96,7 @@ export class ClusterWorld {
     for (const name of this.held) copy.held.add(name)
     for (const name of this.unreachable) copy.unreachable.add(name)
     for (const id of this.stopped) copy.stopped.add(id)
+    for (const name of this.unlisted) copy.unlisted.add(name)
     for (const [pod, directory] of this.files) copy.files.set(pod, directory)
     copy.courses.push(...this.courses)
     const { target, nodeOf, pods, claims, services, configMap, created, passSeconds } = this
@@ -138,7 +141,7 @@ export class ClusterWorld {
   }
 
   async pass(): Promise<Course> {
-    const whole = this.pods
+    const whole = this.pods.filter(({ metadata }) => !this.unlisted.has(metadata.name))
     const controller = this.recorder?.record(clusterController) ?? clusterController
     const course = await runPass(controller, {
       target: this.target,
@@ -249,23 +252,19 @@ export class ClusterWorld {
     const { target, state } = next
     this.target = target
     this.configMap = state.configMap as unknown as JsonObject | undefined
-    const removed = writes.flatMap((write) => (write.verb === 'remove' ? [write.object.metadata.name] : []))
+    const removed = new Set(writes.flatMap((write) => (write.verb === 'remove' ? [keyOf(write.object)] : [])))
     const deletionTimestamp = new Date(this.clock.seconds * 1000).toISOString()
     const withHeld = (before: readonly JsonObject[], now: readonly unknown[]): readonly JsonObject[] => [
       ...(now as readonly JsonObject[]),
       ...before
-        .filter(({ metadata }) => removed.includes(metadata.name) && this.held.has(metadata.name))
-        .filter(({ metadata }) => !now.some((one) => (one as JsonObject).metadata.name === metadata.name))
+        .filter((one) => removed.has(keyOf(one)) && this.held.has(keyOf(one)))
         .map((one) => ({ ...one, metadata: { ...one.metadata, deletionTimestamp } })),
     ]
-    const isPod = (name: string) =>
-      this.pods.some(({ metadata }) => metadata.name === name && metadata.deletionTimestamp === undefined)
-    // A held Pod and its Service have one name: the Service is removed after the Pod.
-    this.pods = withHeld(this.pods, state.wholePods)
+    const unlisted = this.pods.filter(({ metadata }) => this.unlisted.has(metadata.name))
+    const listed = state.wholePods.filter(({ metadata }) => !this.unlisted.has(metadata.name))
+    this.pods = [...unlisted, ...withHeld(this.pods, listed)]
     this.claims = withHeld(this.claims, state.claims)
-    this.services = withHeld(this.services, state.services).filter(
-      (one) => !removed.includes(one.metadata.name) || isPod(one.metadata.name) || this.held.has(one.metadata.name),
-    )
+    this.services = withHeld(this.services, state.services)
   }
 
   private calls() {
@@ -347,13 +346,17 @@ export class ClusterWorld {
       const directory = this.files.get(pod.metadata.name)
       const isStopped = pod.metadata.deletionTimestamp !== undefined || this.stopped.has(processGroupOf(pod) ?? '')
       if (directory === undefined || isStopped) return []
-      return processesOf(pod, directory).map((process) => {
-        const running = processes.find(({ address }) => address === process.address)
+      return processesOf(pod, directory).map((process, at) => {
+        const running = processes.filter((one) => one.place === this.place && one.host === process.host)[at]
         return running ?? { ...process, place: this.place, started: this.clock.seconds }
       })
     })
     this.database.processes = [...others, ...own]
   }
+}
+
+function keyOf({ kind, metadata }: { readonly kind: string; readonly metadata: { readonly name: string } }): string {
+  return `${kind} ${metadata.name}`
 }
 
 function withAddress(service: JsonObject, at: number): JsonObject {

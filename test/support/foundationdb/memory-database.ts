@@ -22,8 +22,10 @@ export interface MemoryProcess {
   readonly place: number
   readonly processGroup: string
   readonly processClass: string
-  /** `IP:port`. */
-  readonly address: string
+  /** The IP. */
+  readonly host: string
+  /** `IP:port`, with `:tls` for TLS; the first is the address in the status. */
+  readonly addresses: readonly string[]
   readonly commandLine: string
   readonly locality: Readonly<Record<string, string>>
   readonly version: string
@@ -47,6 +49,8 @@ export class MemoryDatabase implements Database {
   isDown = false
   /** Replaces fields of the status. */
   overrides: Partial<DatabaseStatus> = {}
+  /** Is called with each effect. */
+  onEffect: (effect: string) => void = () => undefined
   /** Each starts the missing processes of one Kubernetes cluster. */
   readonly monitors: (() => void)[] = []
   private readonly clock: Clock
@@ -136,7 +140,9 @@ export class MemoryDatabase implements Database {
 
   async kill(addresses: readonly string[], { isUpgrade }: { readonly isUpgrade: boolean }): Promise<void> {
     await this.perform(`kill${isUpgrade ? ' twice' : ''} ${addresses.join(' ')}`)
-    this.processes = this.processes.filter(({ address }) => !addresses.includes(address))
+    this.processes = this.processes.filter(
+      (process) => !process.addresses.some((address) => addresses.includes(address.replace(/:tls$/, ''))),
+    )
     for (const start of this.monitors) start()
   }
 
@@ -191,7 +197,10 @@ export class MemoryDatabase implements Database {
   }
 
   private async perform(effect: string, isFirst = false): Promise<void> {
-    await this.checked(() => this.effects.push(effect), isFirst)
+    await this.checked(() => {
+      this.effects.push(effect)
+      this.onEffect(effect)
+    }, isFirst)
     if (!/^(?:include|maintenance)/.test(effect)) this.recovered = this.clock.seconds
   }
 
@@ -204,7 +213,7 @@ export class MemoryDatabase implements Database {
   }
 
   private reachable(coordinator: string): boolean {
-    return this.processes.some(({ address }) => address === coordinator)
+    return this.processes.some(({ addresses }) => addresses.includes(coordinator))
   }
 
   private get hasQuorum(): boolean {
@@ -277,7 +286,8 @@ export class MemoryDatabase implements Database {
   }
 
   private processStatus(process: MemoryProcess): ProcessStatus {
-    const { processGroup, processClass, address, commandLine, locality, version, started } = process
+    const { processGroup, processClass, addresses, commandLine, locality, version, started } = process
+    const [address = ''] = addresses
     const parsed = parseAddress(address)
     const isExcluded =
       this.exclusions.has(localityExclusion(processGroup)) ||

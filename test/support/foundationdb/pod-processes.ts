@@ -50,7 +50,8 @@ export function processesOf(
       return {
         processGroup: processGroupOf(pod) ?? '',
         processClass: parameters['class'] ?? '',
-        address: parameters['public_address']?.split(',')[0] ?? '',
+        host: substitutionsOf(pod)?.['FDB_PUBLIC_IP'] ?? '',
+        addresses: parameters['public_address']?.split(',') ?? [],
         commandLine: [command, ...pairs.map(([name, value]) => `--${name}=${value}`)].join(' '),
         locality: Object.fromEntries(localities),
         version: /\/bin\/(\d+\.\d+\.\d+)\//.exec(command)?.[1] ?? imageOf(pod, 'foundationdb')?.split(':')[1] ?? '',

@@ -18,6 +18,11 @@ describe('the command pawl', { timeout: 60_000 }, () => {
     [['dev', 'status', '--data-dir'], "option '--data-dir <dir>' argument missing"],
     [['bridge', '--foo'], 'option "--foo" of "pawl bridge" does not exist; see pawl bridge --help-all'],
     [['chaos', 'sotp'], 'command "sotp" of "pawl chaos" does not exist; did you mean "stop"?'],
+    [
+      ['fdb', 'remove', 'storage-1'],
+      'command "storage-1" of "pawl fdb remove" does not exist; expected process-groups; see pawl fdb remove --help',
+    ],
+    [['fdb', 'connection-string', 'update'], "missing required argument 'connection-string'"],
     [['chaos', 'stop', '-n', 'shop', '--all'], "option '--all' cannot be used with option '-n, --namespace <name>'"],
     [['chaos', 'stop', '--reason', ' '], '--reason: found 0 characters; expected one line of 1 to 256'],
     [['migrate', 'up'], 'run the export lines that pawl dev printed, or pass --data-dir or --database-url'],

@@ -4,6 +4,7 @@
 import type { Command } from 'commander'
 
 import { isComplete, splitWords } from '../query/object-name.ts'
+import { namesOf } from './names-of.ts'
 
 export interface CommandShape {
   readonly commands: readonly string[]
@@ -12,6 +13,8 @@ export interface CommandShape {
   readonly argument: 'object' | 'kind' | undefined
   /** The command, if names of items may follow the object. */
   readonly items: string | undefined
+  /** The kind whose names the first argument has. */
+  readonly namesOf: string | undefined
 }
 
 interface ShapeOption {
@@ -19,19 +22,27 @@ interface ShapeOption {
   readonly takesValue: boolean
   /** All values, if the option has a closed list. */
   readonly values: readonly string[]
+  /** The kind whose names the value has. */
+  readonly namesOf: string | undefined
 }
 
 export function commandShape(command: Command): CommandShape {
-  const first = command.registeredArguments[0]?.name() ?? ''
+  const [argument] = command.registeredArguments
+  const first = argument?.name() ?? ''
   return {
     commands: command.commands.map((child) => child.name()),
-    options: command.options.map(({ long, short, required, description }) => ({
-      names: [long, short].filter((name): name is string => name !== undefined),
-      takesValue: required,
-      values: long === '--output' || long === '--format' ? description.split(', ') : [],
-    })),
-    argument: (['object', 'kind'] as const).find((argument) => first.startsWith(argument)),
+    options: command.options.map((option) => {
+      const { long, short, required, description } = option
+      return {
+        names: [long, short].filter((name): name is string => name !== undefined),
+        takesValue: required,
+        values: long === '--output' || long === '--format' ? description.split(', ') : [],
+        namesOf: namesOf(option),
+      }
+    }),
+    argument: (['object', 'kind'] as const).find((word) => first.startsWith(word)),
     items: first === 'object-items' ? command.name() : undefined,
+    namesOf: argument && namesOf(argument),
   }
 }
 
@@ -50,6 +61,7 @@ export function candidatesFor(shape: CommandShape, words: readonly string[], kin
   const current = words.at(-1) ?? ''
   const { flags, positional, open } = readWords(shape, words.slice(0, -1))
   const fitting = (all: readonly string[]) => all.filter((word) => word.startsWith(current))
+  if (open?.namesOf !== undefined) return { words: [], objects: { kind: open.namesOf, prefix: '' }, flags }
   if (open !== undefined) return { words: fitting(open.values), flags }
   const [, name] = /^(--[^=]+)=/.exec(current) ?? []
   if (name !== undefined) {
@@ -61,11 +73,13 @@ export function candidatesFor(shape: CommandShape, words: readonly string[], kin
 }
 
 function argumentCandidates(
-  { commands, argument, items }: CommandShape,
+  { commands, argument, items, namesOf: kindOfNames }: CommandShape,
   positional: readonly string[],
   { current, kinds }: { readonly current: string; readonly kinds: readonly string[] },
 ): Omit<Candidates, 'flags'> {
   const fitting = (all: readonly string[]) => ({ words: all.filter((word) => word.startsWith(current)) })
+  if (kindOfNames !== undefined)
+    return { words: [], ...(positional.length === 0 && { objects: { kind: kindOfNames, prefix: '' } }) }
   const [object, names] = splitWords(positional)
   if (isComplete(object))
     return { words: [], ...(items !== undefined && { items: { object, command: items, exclude: names } }) }

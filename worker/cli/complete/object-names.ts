@@ -7,7 +7,7 @@ import { kindNamed } from '../query/object-name.ts'
 import { withJournal, type JournalFlags } from '../query/open-journal.ts'
 import { withUserClient } from '../user.ts'
 import { readTree } from '../steer/live-tree.ts'
-import { readObject, steeredKinds, findSteeredKind } from '../steer/open-object.ts'
+import { findControlledKind, findSteeredKind, readObject, steeredKinds } from '../steer/open-object.ts'
 import { itemsBelow } from '../steer/item-names.ts'
 
 const MOST_MS = 2000
@@ -63,9 +63,9 @@ async function fromJournal(kind: string, flags: JournalFlags): Promise<readonly 
 }
 
 async function fromCluster(kind: string, flags: JournalFlags): Promise<readonly string[]> {
-  const { api } = findSteeredKind([kind, 'any']).kind
+  const { apiVersion, plural } = findControlledKind([kind, 'any']).kind
   return await withUserClient(flags, async (kube, namespace) => {
-    const path = resourcePath(api, namespace)
+    const path = resourcePath({ apiVersion, plural }, namespace)
     const { items } = await kube.request<ObjectList>('GET', path, { query: { limit: MOST_NAMES } })
     return items.map(({ metadata }) => metadata.name)
   })

@@ -9,6 +9,7 @@ import { stopBackup } from './steps/stop-backup.ts'
 import { toggleBackupPaused } from './steps/toggle-backup-paused.ts'
 import { updateBackupAgents } from './steps/update-backup-agents.ts'
 import { updateBackupStatusFirst, updateBackupStatusLast } from './steps/update-backup-status.ts'
+import { endDeletedBackup } from './steps/delete-backup.ts'
 
 export const reconcileBackup: Step<BackupPass> = sequential(
   updateBackupStatusFirst,
@@ -19,3 +20,5 @@ export const reconcileBackup: Step<BackupPass> = sequential(
   modifyBackup,
   updateBackupStatusLast,
 )
+
+export const backupPlans = { plan: reconcileBackup, onDelete: endDeletedBackup }

@@ -1,7 +1,7 @@
 // Explains the status of a cluster to users: the step that did not finish, and its reason.
 
 import { fieldsOf, listOf, type StatusExplanation, textOf } from '../../kit/index.ts'
-import { RECONCILED_CONDITION } from './report-progress.ts'
+import { RECONCILED_CONDITION } from '../contract.ts'
 
 /** @param cluster the live object, or its projection without conditions. */
 export function explainCluster(cluster: object): StatusExplanation {

@@ -63,3 +63,5 @@ export const reconcileCluster: Step<ClusterPass> = when(
   nop as Step<ClusterPass>,
   always(sequential(...CLUSTER_STEPS), reportProgress),
 )
+
+export const clusterPlans = { plan: reconcileCluster }

@@ -4,7 +4,10 @@
 //   G2. A marked process group leaves the status only after its objects are gone.
 
 import { isStateful, type ProcessGroupCondition } from '../contract.ts'
+import { isExcluded, isMarked } from '../model/removal-marks.ts'
 import type { ProcessGroupStatus } from './kind.ts'
+
+export { isExcluded, isMarked }
 
 /** Unix seconds, and the same moment as text. */
 export interface Moment {
@@ -16,16 +19,6 @@ export interface Moment {
 export function hasPassed(timestamp: string, seconds: number, now: Moment): boolean {
   // eslint-disable-next-line no-restricted-globals -- the rule forbids Date because of the clock; this call only parses a text
   return now.seconds - Math.floor(Date.parse(timestamp) / 1000) > seconds
-}
-
-/** Whether the process group is to be removed. */
-export function isMarked({ removalTimestamp, remove }: ProcessGroupStatus): boolean {
-  return removalTimestamp !== undefined || remove === true
-}
-
-/** Whether the exclusion is complete or not needed. */
-export function isExcluded({ exclusionTimestamp, excluded, exclusionSkipped }: ProcessGroupStatus): boolean {
-  return exclusionTimestamp !== undefined || excluded === true || exclusionSkipped === true
 }
 
 export function marked(group: ProcessGroupStatus, now: Moment): ProcessGroupStatus {

@@ -3,11 +3,11 @@
 //   P1. Only a change is reported: an unchanged cluster causes no write.
 
 import { done, lastAction, setPassCondition } from '../../kit/index.ts'
+import { RECONCILED_CONDITION } from '../contract.ts'
 import { type BlockedStep, type ClusterContext, contextOf, normalEvent } from './context.ts'
 import type { ClusterStatus } from './kind.ts'
 import type { ClusterPass } from './pass.ts'
 
-export const RECONCILED_CONDITION = 'Reconciled'
 /** The condition's reason without a blocked step. */
 const COMPLETE = 'ReconciliationComplete'
 const LONGEST_MESSAGE = 2000

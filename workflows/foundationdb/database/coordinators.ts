@@ -49,6 +49,9 @@ export function eligibleClasses(selection: CoordinatorRules['selection']): reado
   return CLASSES.map((_, at) => new Map(CLASSES.slice(0, at + 1).map((name) => [name, 0])))
 }
 
+/** Of nine in three data halls. The first three may be in one data hall, because the others join later. */
+const COORDINATORS_IN_HALL = 3
+
 /** C1. @param count the number of coordinators. */
 export function coordinatorLimits(
   configuration: DatabaseConfiguration,
@@ -57,7 +60,7 @@ export function coordinatorLimits(
   return {
     zoneid: 1,
     ...((configuration.usable_regions ?? 1) > 1 && { dcid: Math.floor(count / 2) }),
-    ...(configuration.redundancy_mode === 'three_data_hall' && { data_hall: Math.ceil(count / 3) }),
+    ...(configuration.redundancy_mode === 'three_data_hall' && { data_hall: COORDINATORS_IN_HALL }),
   }
 }
 
@@ -118,8 +121,8 @@ export function publicAddresses({
 export interface CoordinatorCheck {
   /** Empty if the coordinators are valid. */
   readonly problems: readonly string[]
-  /** False if the addresses of a process cannot be read; a change of coordinators must wait. */
-  readonly hasReadableAddresses: boolean
+  /** False if a process has no readable address of the wanted kind, with or without TLS; a change of coordinators must wait. */
+  readonly hasUsableAddresses: boolean
 }
 
 /** Checks the current coordinators. @param coordinators as the status of the database reports them. */
@@ -144,7 +147,9 @@ export function checkCoordinators(
   const number = zones.size === count ? [] : [`coordinators are in ${zones.size} zones; expected ${count}`]
   return {
     problems: [...own, ...spread, ...number],
-    hasReadableAddresses: processes.every((process) => publicAddresses(process) !== undefined),
+    hasUsableAddresses: processes.every(
+      (process) => publicAddresses(process)?.some(({ isTls }) => isTls === rules.isTls) === true,
+    ),
   }
 }
 

@@ -6,6 +6,7 @@ import { withoutQuoting, commandShape, candidatesFor } from '../../../../worker/
 import { getCommand } from '../../../../worker/cli/query/get.ts'
 import { whyCommand } from '../../../../worker/cli/query/why.ts'
 import { retryCommand } from '../../../../worker/cli/steer/items.ts'
+import { wingCommand } from '../../../../worker/cli/wing-commands.ts'
 
 const KINDS = ['di', 'exec', 'inst']
 const why = (...words: readonly string[]) => candidatesFor(commandShape(whyCommand()), words, KINDS)
@@ -48,6 +49,16 @@ describe('completion', () => {
   ])('of %j requests item names: %j', (words, expected) => {
     expect(candidatesFor(commandShape(retryCommand()), words, KINDS).items).toEqual(expected)
     expect(why(...words).items).toBeUndefined()
+  })
+
+  it.each([
+    ['analyze', [''], { kind: 'fdb', prefix: '' }],
+    ['analyze', ['sample', ''], undefined],
+    ['restart', ['-c', ''], { kind: 'fdb', prefix: '' }],
+    ['restart', [''], undefined],
+  ])('of the command %s of a wing with %j requests object names: %j', (name, words, expected) => {
+    const command = wingCommand('fdb')?.commands.find((one) => one.name() === name)
+    expect(candidatesFor(commandShape(command!), words, KINDS).objects).toEqual(expected)
   })
 
   it('reads the flags before the cursor by their long names', () => {

@@ -6,7 +6,7 @@ import { ClusterWorld } from '../../../support/foundationdb/cluster-world.ts'
 import { runningCluster } from '../../../support/foundationdb/running-cluster.ts'
 
 describe('a new cluster', () => {
-  it('gets its objects, and its database is created once', async () => {
+  it('F1 gets its objects, and its database is created once', async () => {
     const world = new ClusterWorld({ databaseConfiguration: { storage: 4 }, processCounts: { cluster_controller: 1 } })
     await world.settle()
     const { writes } = world
@@ -41,7 +41,7 @@ describe('a new cluster', () => {
     },
   )
 
-  it('is ignored while spec.skip is true', async () => {
+  it('F20 is ignored while spec.skip is true', async () => {
     const world = new ClusterWorld({ skip: true })
     const { writes, status, ended } = await world.pass()
     expect([writes, status, ended]).toEqual([[], {}, 'Converged'])
@@ -102,7 +102,7 @@ function savedOf<Status extends object>(after: Status | undefined, before: Statu
 }
 
 describe('a reconciled cluster', () => {
-  it('causes no write and no effect in a further pass, at any time', async () => {
+  it('F2 causes no write and no effect in a further pass, at any time', async () => {
     const world = await runningCluster()
     for (const seconds of [1, 60, 10_000]) {
       world.advance(seconds)

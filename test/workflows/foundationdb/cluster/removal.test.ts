@@ -129,7 +129,7 @@ describe('a change of the process groups', () => {
     expect(world.writes['remove Pod']).toBe(1)
   })
 
-  it('excludes nothing while a process that stays is missing', async () => {
+  it('F32 excludes nothing while a process that stays is missing', async () => {
     const world = await runningCluster()
     const [[first = ''], [last = '']] = [coordinator(world), spareStorage(world)]
     world.stopped.add(first)
@@ -201,30 +201,37 @@ describe('a removal that is not safe', () => {
 
 describe('an object whose deletion does not end', () => {
   it.each([
-    ['F24 Pod', (id: string) => [`db-${id}`]],
-    ['F25 volume claim', (id: string) => [`db-${id}-data`]],
-  ])('%s: counts as reconciled, stays excluded, and does not block other changes', async (_, names) => {
-    const world = await runningCluster()
+    ['F24', 'Pod', '', 6],
+    ['F25', 'PersistentVolumeClaim', '-data', 5],
+    ['F26', 'Service', '', 5],
+  ])('%s %s: counts as reconciled, stays excluded, and does not block other changes', async (_, kind, suffix, pods) => {
+    const world = await runningCluster({ routing: { publicIPSource: 'service' } })
     const [id = ''] = spareStorage(world)
-    for (const name of names(id)) world.held.add(name)
+    world.held.add(`${kind} db-${id}${suffix}`)
     world.change({ processGroupsToRemove: [id] })
     for (let count = 0; count < 20; count++) await world.pass()
     expect(world.generations).toEqual({ reconciled: 2, hasPendingRemoval: 2 })
-    expect(world.takeEffects()).not.toContain('include storage')
+    expect(world.writes[`remove ${kind}`]).toBe(1)
+    expect(world.takeEffects()).toEqual(['exclude no_wait storage', 'exclude storage'])
     world.change({ databaseConfiguration: { storage: 5 } })
-    for (let count = 0; count < 5; count++) await world.pass()
-    expect([world.generations.reconciled, world.podsOf('storage').length]).toEqual([
-      3,
-      names(id).includes(`db-${id}`) ? 6 : 5,
-    ])
+    for (let count = 0; count < 8; count++) await world.pass()
+    expect([world.generations.reconciled, world.podsOf('storage').length]).toEqual([3, pods])
   })
 
-  it('keeps objects that a user isolates', async () => {
+  it('F34 keeps objects that a user isolates, and removes them when the annotation is gone', async () => {
     const world = await runningCluster()
     const [id = ''] = spareStorage(world)
     world.annotatePod(`db-${id}`, { 'foundationdb.org/isolate-process-group': 'true' })
     world.change({ processGroupsToRemove: [id] })
     for (let count = 0; count < 10; count++) await world.pass()
-    expect(world.writes['remove Pod']).toBeUndefined()
+    const removals = () => Object.entries(world.writes).filter(([write]) => write.startsWith('remove'))
+    expect([removals(), world.takeEffects(), world.generations.needsShrink]).toEqual([[], REMOVAL.slice(0, 2), 2])
+    world.annotatePod(`db-${id}`, { 'foundationdb.org/isolate-process-group': 'false' })
+    await world.settle()
+    expect(removals()).toEqual([
+      ['remove Pod', 1],
+      ['remove PersistentVolumeClaim', 1],
+    ])
+    expect(world.takeEffects()).toEqual(REMOVAL.slice(2))
   })
 })

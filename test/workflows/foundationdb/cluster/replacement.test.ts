@@ -7,6 +7,9 @@ import type { ClusterSpec } from '../../../../workflows/foundationdb/cluster/kin
 const VOLUME: Partial<ClusterSpec> = {
   processes: { general: { volumeClaimTemplate: { spec: { resources: { requests: { storage: '32G' } } } } } },
 }
+const NODE_SELECTOR: Partial<ClusterSpec> = {
+  processes: { general: { podTemplate: { spec: { nodeSelector: { disk: 'fast' } } } } },
+}
 const STATEFUL = ['storage', 'log']
 const ALL = ['storage', 'log', 'stateless', 'cluster_controller']
 
@@ -15,6 +18,7 @@ describe('a change that Pods cannot follow', () => {
     ['F16 the size of volumes', VOLUME, STATEFUL],
     ['F17 the prefix of IDs', { processGroupIDPrefix: 'dc1' }, ALL],
     ['F18 the source of public addresses', { routing: { publicIPSource: 'service' } }, ALL],
+    ['F18 the node selector', NODE_SELECTOR, ALL],
     ['F18 the number of processes in a Pod', { storageServersPerPod: 2 }, ['storage']],
   ])('%s: replaces the process groups and keeps the fault tolerance', async (_, spec, classes) => {
     const world = await runningCluster({ automationOptions: { removalMode: 'All' } })
@@ -39,7 +43,7 @@ describe('a change that Pods cannot follow', () => {
     const world = await runningCluster({ routing: { publicIPSource: 'service' } })
     const addresses = world.services.map((service) => (service['spec'] as { clusterIP: string }).clusterIP)
     expect(world.services).toHaveLength(10)
-    expect(world.database.processes.map(({ address }) => address.split(':')[0]).sort()).toEqual(addresses.sort())
+    expect(world.database.processes.map(({ host }) => host).sort()).toEqual(addresses.sort())
   })
 
   it.each([1, 2])('F21 replaces at most %i process groups at a time', async (most) => {

@@ -28,7 +28,7 @@ function removedByPass(world: ClusterWorld): readonly (readonly string[])[] {
 }
 
 describe('a Pod that a user deletes', () => {
-  it('is recreated with its name and its volume claim', async () => {
+  it('F7 is recreated with its name and its volume claim', async () => {
     const world = await runningCluster()
     const [name = ''] = world.podsOf('log')
     world.deletePod(name)

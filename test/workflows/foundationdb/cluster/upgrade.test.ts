@@ -138,6 +138,29 @@ describe('a database in two Kubernetes clusters', () => {
     ])
   })
 
+  it('F47 is not upgraded while the database reports a process of no controller', async () => {
+    const world = await runningCluster({ lockOptions: { disableLocks: false } })
+    const [process] = world.database.processes
+    if (process === undefined) throw new Error('the database has no process')
+    const locality = { ...process.locality, instance_id: 'storage-99999' }
+    const stray = { ...process, place: 9, locality, processGroup: 'storage-99999', addresses: ['10.9.9.9:4501'] }
+    world.database.processes = [...world.database.processes, stray]
+    world.change({ version: NEXT })
+    await passes(world, 5)
+    expect([world.takeEffects(), versionsOf(world), world.events.includes('UpgradeRequeued')]).toEqual([
+      [],
+      ['7.1.67'],
+      true,
+    ])
+    expect(world.condition).toMatchObject({
+      reason: 'BounceProcesses',
+      message: 'the upgrade to 7.3.43 waits: processes are not prepared: storage-99999',
+    })
+    world.database.processes = world.database.processes.filter(({ place }) => place !== 9)
+    await passes(world, 2)
+    expect(world.takeEffects()).toEqual(['kill twice 10 addresses'])
+  })
+
   it('restarts only its own processes for another change', async () => {
     const [one] = await twoParts()
     one.change({ processes: { general: { customParameters: ['knob_a=1'] } } })
@@ -192,4 +215,34 @@ describe('unhealthy data distribution', () => {
       'configure double ssd-2 usable_regions=1 logs=4 resolvers=1 log_routers=-1 remote_logs=-1 proxies=3 regions=[]',
     ])
   })
+})
+
+describe('F41 an upgrade to another patch version', () => {
+  const TRANSACTION = 'stateless log cluster_controller'
+  const exclusionOf = (classes: string) => ['exclude no_wait', 'exclude', 'include'].map((verb) => `${verb} ${classes}`)
+
+  it.each([
+    ['Delete', 0, 0, []],
+    ['ReplaceTransactionSystem', 6, 2, exclusionOf(TRANSACTION)],
+    ['Replace', 10, 6, exclusionOf(`storage ${TRANSACTION}`)],
+  ] as const)(
+    'strategy %s: restarts once, recreates all Pods, and replaces %d process groups',
+    async (podUpdateStrategy, replaced, claims, exclusions) => {
+      const world = await runningCluster({ automationOptions: { podUpdateStrategy, removalMode: 'All' } }, fourNodes())
+      const before = new Set(world.groups.map(({ processGroupID }) => processGroupID))
+      world.change({ version: '7.1.69' })
+      await world.settle(300)
+      expect(world.groups.filter(({ processGroupID }) => !before.has(processGroupID))).toHaveLength(replaced)
+      expect(imagesOf(world)).toEqual([
+        'foundationdb/foundationdb:7.1.69',
+        'foundationdb/foundationdb-kubernetes-sidecar:7.1.69-1',
+      ])
+      expect(world.takeEffects().filter((effect) => !effect.startsWith('coordinators'))).toEqual([
+        'kill 10 addresses',
+        ...exclusions,
+      ])
+      expect([world.writes['create Pod'], world.writes['remove Pod']]).toEqual([10, 10])
+      expect(world.writes['create PersistentVolumeClaim'] ?? 0).toBe(claims)
+    },
+  )
 })

@@ -165,7 +165,7 @@ describe('the current coordinators', () => {
     ],
   )('%s', (_, coordinators, rules, problems) => {
     const check = checkCoordinators(coordinators, processes, { ...RULES, ...rules })
-    expect(check).toEqual({ problems, hasReadableAddresses: true })
+    expect(check).toEqual({ problems, hasUsableAddresses: rules.isTls !== true })
   })
 
   it('share a zone', () => {
@@ -176,6 +176,6 @@ describe('the current coordinators', () => {
 
   it('cannot be judged while a command line has no address', () => {
     const broken = [...processes, reported('log-6', 6, { commandLine: 'fdbserver' })]
-    expect(checkCoordinators(at(1, 2, 3), broken, RULES)).toEqual({ problems: [], hasReadableAddresses: false })
+    expect(checkCoordinators(at(1, 2, 3), broken, RULES)).toEqual({ problems: [], hasUsableAddresses: false })
   })
 })

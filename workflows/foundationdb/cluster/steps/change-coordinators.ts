@@ -23,17 +23,17 @@ export const changeCoordinators = clusterStep('ChangeCoordinators', async (conte
   const rules = coordinatorRules(context)
   const check = checkCoordinators(database.coordinators, database.processes, rules)
   if (check.problems.length === 0) return undefined
-  if (!check.hasReadableAddresses) {
-    const message = 'the coordinators must change, but some processes report no address yet'
+  if (!check.hasUsableAddresses) {
+    const message = `the coordinators must change, but some processes have no address ${rules.isTls ? 'with' : 'without'} TLS yet`
     return withEvent('DeferringCoordinatorChange', continueWith(message))
   }
   const reason = check.problems.join('; ')
   const problem = recoveryProblem(context, database) ?? availabilityProblem(database)
   if (problem !== undefined) return stopFor(`the coordinators must change (${reason}), but ${problem}`)
-  const blocked = await takeLock(context)
-  if (blocked !== undefined) return blocked
   const choice = chooseCoordinators(coordinatorCandidates(database.processes, rules), rules)
   if ('problem' in choice) return stopFor(`the coordinators must change (${reason}): ${choice.problem}`)
+  const blocked = await takeLock(context)
+  if (blocked !== undefined) return blocked
   const addresses = choice.chosen.map((one) => one.address)
   await normalEvent(context, 'ChangingCoordinators', `Choosing new coordinators ${addresses.join(', ')}: ${reason}`)
   return await change(context, addresses)
