@@ -45,7 +45,7 @@ export async function withDatabase<Result>(
       : undefined
   try {
     const simulate = (version: string) => writeExecutables(join(simulator ?? '', version), process.execPath, version)
-    const tools = findTools(folder, env['PATH'], simulator === undefined ? undefined : simulate)
+    const tools = findTools(folder, env, simulator === undefined ? undefined : simulate)
     const provider = fdbcliDatabases({ tools, environment: env })
     const database = provider.open({ connectionString, version: versionOf(cluster) }, end)
     return await use({ database, readStatus: () => readStatus(database, cluster) })
