@@ -2,6 +2,7 @@
 //
 //   B1. A folder of tools has `VERSION/TOOL`, `MAJOR.MINOR/TOOL` or `TOOL`, in this order of preference.
 //   B2. A tool without a version in its path counts for the versions with its own major and minor number, because only these have its protocol.
+//       fdbmonitor has no option --version (recording 00/017), so the fdbserver in its folder is asked.
 //   B3. Without a folder, PATH is searched.
 //   B4. Where a simulator is permitted, it replaces tools that are missing.
 
@@ -50,8 +51,9 @@ export function findTools(
       const named = [version, minorOf(version)].map((part) => join(base, part, tool))
       for (const program of named) if (await isExecutable(program)) return program
       const program = join(base, tool)
-      if ((await isExecutable(program)) && minorOf((await versionOf(program)).version) === minorOf(version))
-        return program
+      const asked = join(base, tool === 'fdbmonitor' ? 'fdbserver' : tool)
+      const exist = (await isExecutable(program)) && (await isExecutable(asked))
+      if (exist && minorOf((await versionOf(asked)).version) === minorOf(version)) return program
     }
     const simulated = simulate === undefined ? undefined : join(simulate(version), tool)
     return simulated !== undefined && (await isExecutable(simulated)) ? simulated : undefined

@@ -17,7 +17,7 @@ export function findInstallation({ flags, env }: Pick<DevPlace, 'flags' | 'env'>
   // Processes run in other working folders.
   const named = given === '' ? undefined : resolve(given)
   if (named !== undefined) return { folder: named, note: `tools in "${named}"` }
-  const installed = (env['PATH'] ?? '').split(delimiter).find((one) => isAbsolute(one) && hasServer(one))
+  const installed = (env['PATH'] ?? '').split(delimiter).find((one) => isAbsolute(one) && hasTools(one))
   return installed === undefined ? undefined : { folder: installed, note: `FoundationDB in "${installed}"` }
 }
 
@@ -54,9 +54,10 @@ export function flagsInDev({ flags }: Pick<DevPlace, 'flags'>): Readonly<Record<
   return folder === undefined ? {} : { 'fdb-bin': folder }
 }
 
-function hasServer(folder: string): boolean {
+/** Packages of FoundationDB spread the tools over several folders; these are not used. */
+function hasTools(folder: string): boolean {
   try {
-    accessSync(join(folder, 'fdbserver'), constants.X_OK)
+    for (const name of ['fdbserver', 'fdbmonitor', 'fdbcli']) accessSync(join(folder, name), constants.X_OK)
     return true
   } catch {
     return false

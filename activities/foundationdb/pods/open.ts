@@ -9,7 +9,7 @@
 import { access } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { INIT_CONTAINER, SIDECAR_CONTAINER } from '../../../workflows/foundationdb/contract.ts'
-import type { FlagValues } from '../../../workflows/kit/index.ts'
+import { ActivityError, type FlagValues } from '../../../workflows/kit/index.ts'
 import {
   type AgentPlace,
   type ContainerProcess,
@@ -22,6 +22,7 @@ import { isSimulator, writeExecutables } from '../simulator/bin.ts'
 import type { ToolFlags } from './flags.ts'
 
 const TOOLS: readonly ToolName[] = ['fdbserver', 'fdbmonitor', 'fdbcli', 'fdbbackup', 'fdbrestore', 'backup_agent']
+const NEEDED_TOOLS: readonly ToolName[] = ['fdbserver', 'fdbmonitor', 'fdbcli']
 /** Variables of the node agent that containers get: settings of the simulator, and the place of libraries. */
 const PASSED_VARIABLES = ['FDB_SIM_TIME_SCALE', 'FDB_SIM_BLOBSTORE', 'LD_LIBRARY_PATH']
 
@@ -78,15 +79,21 @@ async function toolsOf(version: string, folder: string | undefined, place: Agent
   const tools = findTools(base, place.agentEnv)
   const found = await Promise.all(
     TOOLS.map(async (name) => {
-      const path = await tools.find(name, version).catch(() => undefined)
+      const path = await tools.find(name, version).catch((error: unknown) => {
+        // A tool that does not answer in time is asked again.
+        if (error instanceof ActivityError && error.code === 'ToolNotFound') return undefined
+        throw error
+      })
       return path === undefined ? [] : [[name, path] as const]
     }),
   )
   const paths = new Map(found.flat())
-  const server = paths.get('fdbserver')
-  if (server === undefined)
-    throw new UnstartableError(`folder "${base}": fdbserver of version "${version}" is missing; install it there`)
-  if (place.mountProblem === undefined || isSimulator(dirname(server))) return paths
+  const missing = NEEDED_TOOLS.filter((name) => !paths.has(name))
+  if (missing.length > 0)
+    throw new UnstartableError(
+      `folder "${base}": found no ${missing.join(', no ')} of version "${version}"; install it there`,
+    )
+  if (place.mountProblem === undefined || isSimulator(dirname(paths.get('fdbserver') ?? ''))) return paths
   throw new UnstartableError(
     `folder "${base}": FoundationDB's tools need mount namespaces, which this machine does not permit: ${place.mountProblem}`,
   )

@@ -149,6 +149,15 @@ describe('a command', () => {
   })
 })
 
+describe('an fdbmonitor without a version', () => {
+  it('has the version of the fdbserver in its folder', async () => {
+    const installed = writeExecutables(join(folder, 'installed'), process.execPath)
+    const tools = findTools(installed)
+    expect(await tools.find('fdbmonitor', '7.1.5')).toBe(join(installed, 'fdbmonitor'))
+    await expect(tools.find('fdbmonitor', '7.3.1')).rejects.toMatchObject({ code: 'ToolNotFound' })
+  })
+})
+
 describe('a missing tool', () => {
   it('is replaced by the simulator where that is permitted', async () => {
     const tools = findTools(undefined, {}, (version) =>

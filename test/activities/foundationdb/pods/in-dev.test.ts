@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -10,8 +10,7 @@ const dir = mkdtempSync(join(tmpdir(), 'fdb-in-dev-'))
 const installed = join(dir, 'installed')
 beforeAll(() => {
   mkdirSync(installed)
-  writeFileSync(join(installed, 'fdbserver'), '')
-  chmodSync(join(installed, 'fdbserver'), 0o755)
+  for (const name of ['fdbserver', 'fdbmonitor', 'fdbcli']) writeFileSync(join(installed, name), '', { mode: 0o755 })
 })
 afterAll(() => rmSync(dir, { recursive: true }))
 

@@ -206,15 +206,22 @@ describe("a pod's containers as processes", () => {
   it('do not run real tools without mount namespaces', async () => {
     const tools = join(folder, 'real')
     mkdirSync(tools)
-    writeFileSync(
-      join(tools, 'fdbserver'),
-      "#!/bin/sh\necho 'FoundationDB 7.1 (v7.1.67)'\necho 'source version 0'\necho 'protocol fdb00b071010000'\n",
-      { mode: 0o755 },
-    )
+    const script =
+      "#!/bin/sh\necho 'FoundationDB 7.1 (v7.1.67)'\necho 'source version 0'\necho 'protocol fdb00b071010000'\n"
+    for (const name of ['fdbserver', 'fdbmonitor', 'fdbcli']) writeFileSync(join(tools, name), script, { mode: 0o755 })
     const others = await open({ 'fdb-bin': tools }, place)
     expect(others.fileSystem).toBeUndefined()
     await expect(others.process(main())).rejects.toThrow(
       `folder "${tools}": FoundationDB's tools need mount namespaces, which this machine does not permit: not permitted`,
+    )
+  })
+
+  it('do not start without a tool that they need', async () => {
+    const tools = join(folder, 'incomplete')
+    mkdirSync(tools)
+    const others = await open({ 'fdb-bin': tools }, place)
+    await expect(others.process(main())).rejects.toThrow(
+      `folder "${tools}": found no fdbserver, no fdbmonitor, no fdbcli of version "7.1.67"; install it there`,
     )
   })
 
