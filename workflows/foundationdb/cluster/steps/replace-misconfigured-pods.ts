@@ -105,8 +105,7 @@ function podProblem(
   if (!is(IP_FAMILY_ANNOTATION, String(routing.podIPFamily ?? ''), '')) return 'the IP family changed'
   if (!hasNodeSelector(pod, expected.podOf(group).nodeSelector)) return 'the node selector changed'
   // DeletePodsForBuggification recreates Pods whose failures on purpose differ.
-  const isReplaced =
-    isReplacedForUpdate(settings, processClass) && hasWantedFailures(context, pod, group.processGroupID)
+  const isReplaced = isReplacedForUpdate(context, group) && hasWantedFailures(context, pod, group.processGroupID)
   return isReplaced ? 'the Pod spec changed' : undefined
 }
 
