@@ -46,19 +46,21 @@ afterAll(async () => {
 
 const uids = (objects: readonly KubeObject[]) => objects.map(({ metadata: { uid } }) => uid).sort()
 const pods = async () => await shop().objects('pods', NAME)
-const ipOf = (pod: KubeObject) => (pod['status'] as { readonly podIP: string }).podIP
+const ipOf = (pod: KubeObject) => statusOf(pod).podIP
 const untilCommand = async (text: string) =>
   await vi.waitFor(() => expect(tools.commands(text)).not.toEqual([]), { ...PATIENCE, interval: 20 })
+
+interface PodStatus {
+  readonly podIP: string
+  readonly containerStatuses: readonly { readonly restartCount: number }[]
+}
+const statusOf = (pod: KubeObject) => pod['status'] as PodStatus
 
 /** What would change if the controller touched the cluster of the neighbour. */
 async function traces() {
   const { metadata, spec, status } = await rival().get(NAME)
   const found = await rival().objects('pods', NAME)
-  const restarts = found.map((pod) =>
-    ((pod['status'] as { containerStatuses: { restartCount: number }[] }).containerStatuses ?? []).map(
-      ({ restartCount }) => restartCount,
-    ),
-  )
+  const restarts = found.map((pod) => statusOf(pod).containerStatuses.map(({ restartCount }) => restartCount))
   return [metadata['generation'], spec, status?.connectionString, uids(found), restarts]
 }
 
