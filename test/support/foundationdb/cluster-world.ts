@@ -17,11 +17,14 @@ import type {
 } from '../../../workflows/foundationdb/cluster/kind.ts'
 import {
   claimView,
+  hasEnded,
+  isTerminating,
   type ObservedPod,
   podView,
   processClassOf,
   processGroupOf,
   serviceView,
+  taintedNodeView,
 } from '../../../workflows/foundationdb/cluster/observed.ts'
 import type { ClusterState } from '../../../workflows/foundationdb/cluster/pass.ts'
 import { copyFiles, monitorText, type PodDirectory, processesOf } from './pod-processes.ts'
@@ -32,6 +35,7 @@ type Texts = Readonly<Record<string, string>>
 
 /** 2026-01-01. */
 const START_SECONDS = 1_767_225_600
+const START_TEXT = '2026-01-01T00:00:00Z'
 /** The usual time between passes: Events of Pods wake the controller earlier than its delays. */
 const PASS_SECONDS = 30
 
@@ -58,6 +62,7 @@ export class ClusterWorld {
   claims: readonly JsonObject[] = []
   services: readonly JsonObject[] = []
   configMap: JsonObject | undefined
+  nodes: readonly JsonObject[] = []
   private readonly files = new Map<string, PodDirectory>()
   private created = 0
 
@@ -80,7 +85,7 @@ export class ClusterWorld {
         uid: 'uid-db',
         resourceVersion: '1',
         generation: 1,
-        creationTimestamp: '2026-01-01T00:00:00Z',
+        creationTimestamp: START_TEXT,
       },
       spec: { version: '7.1.67', ...spec },
     }
@@ -133,6 +138,7 @@ export class ClusterWorld {
         services: this.services.map(serviceView),
         configMap: this.configMap,
         wholePods: whole,
+        nodes: this.nodes.flatMap((node) => taintedNodeView(node) ?? []),
       },
       calls: this.calls(),
       fails: this.fails,
@@ -198,6 +204,14 @@ export class ClusterWorld {
     this.run()
   }
 
+  /** Ends a Pod, as an eviction does. */
+  endPod(name: string): void {
+    this.pods = this.pods.map((pod) =>
+      pod.metadata.name === name ? { ...pod, status: { ...(pod['status'] as object), phase: 'Failed' } } : pod,
+    )
+    this.run()
+  }
+
   /** Deletes a Pod, as a user or a Node failure does. */
   deletePod(name: string): void {
     this.pods = this.pods.filter(({ metadata }) => metadata.name !== name)
@@ -213,6 +227,23 @@ export class ClusterWorld {
     )
     this.target = { ...this.target, status: { ...this.target.status, processGroups } }
     this.advance(0)
+  }
+
+  /** Gives a Node a taint now. @param name of a Pod on the Node. */
+  taintNodeOf(name: string, key: string): void {
+    const pod = this.pods.find(({ metadata }) => metadata.name === name)
+    const { nodeName = '' } = (pod?.['spec'] ?? {}) as { readonly nodeName?: string }
+    const metadata = {
+      name: nodeName,
+      namespace: '',
+      uid: nodeName,
+      resourceVersion: '1',
+      generation: 1,
+      creationTimestamp: START_TEXT,
+    }
+    const timeAdded = new Date(this.clock.seconds * 1000).toISOString()
+    const taint = { key, effect: 'NoSchedule', timeAdded }
+    this.nodes = [...this.nodes, { apiVersion: 'v1', kind: 'Node', metadata, spec: { taints: [taint] } }]
   }
 
   annotatePod(name: string, annotations: Texts): void {
@@ -320,7 +351,8 @@ export class ClusterWorld {
     const others = processes.filter(({ place }) => place !== this.place)
     const own = this.podViews().flatMap((pod) => {
       const directory = this.files.get(pod.metadata.name)
-      const isStopped = pod.metadata.deletionTimestamp !== undefined || this.stopped.has(processGroupOf(pod) ?? '')
+      const isOver = isTerminating(pod) || hasEnded(pod)
+      const isStopped = isOver || this.stopped.has(processGroupOf(pod) ?? '')
       if (directory === undefined || isStopped) return []
       return processesOf(pod, directory).map((process, at) => {
         const running = processes.filter((one) => one.place === this.place && one.host === process.host)[at]

@@ -1,7 +1,7 @@
 // The objects of a cluster as its passes observe them: only the fields that steps use, so that 500 process groups fit into one pass. Source:
 // spec/foundationdb.md 4.14.
 
-import type { JsonObject } from '../../kit/index.ts'
+import { fieldsOf, type JsonObject, listOf, textOf } from '../../kit/index.ts'
 import {
   MAIN_CONTAINER,
   NO_SCHEDULE_LABEL,
@@ -9,6 +9,7 @@ import {
   PROCESS_GROUP_LABEL,
   SIDECAR_CONTAINER,
 } from '../contract.ts'
+import { unixSeconds } from './process-groups.ts'
 
 export interface ObservedMeta {
   readonly name: string
@@ -72,6 +73,17 @@ export interface ObservedConfigMap extends Observed {
   readonly data?: Readonly<Record<string, string>>
 }
 
+export interface TaintedNode {
+  readonly name: string
+  readonly taints: readonly NodeTaint[]
+}
+
+export interface NodeTaint {
+  readonly key: string
+  /** Unix seconds. */
+  readonly since?: number
+}
+
 export function podView(pod: JsonObject): ObservedPod {
   const { spec, status, ...rest } = base<ObservedPod>(pod)
   const { phase, podIP, podIPs, containerStatuses = [] } = status ?? {}
@@ -133,6 +145,15 @@ export function serviceView(service: JsonObject): ObservedService {
   }
 }
 
+/** Undefined for a Node without taints. */
+export function taintedNodeView({ metadata, ...node }: JsonObject): TaintedNode | undefined {
+  const taints = listOf(fieldsOf(node['spec'])['taints']).map((taint): NodeTaint => {
+    const { key, timeAdded } = fieldsOf(taint)
+    return { key: textOf(key), ...(typeof timeAdded === 'string' && { since: unixSeconds(timeAdded) }) }
+  })
+  return taints.length === 0 ? undefined : { name: metadata.name, taints }
+}
+
 function base<Of extends Observed>(object: JsonObject): Pick<Of, keyof Of> {
   // The API server validates the kind.
   const { metadata, ...rest } = object as unknown as Of
@@ -182,6 +203,11 @@ export function processClassOf({ metadata }: Observed): string | undefined {
 
 export function isTerminating({ metadata }: Observed): boolean {
   return metadata.deletionTimestamp !== undefined
+}
+
+/** Whether the containers of the Pod will not start again. */
+export function hasEnded({ status }: ObservedPod): boolean {
+  return status?.phase === 'Failed' || status?.phase === 'Succeeded'
 }
 
 /** Whether the Pod runs and its containers are ready. */

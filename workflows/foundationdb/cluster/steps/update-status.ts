@@ -9,6 +9,7 @@ import { eagerDelay } from '../eager-delay.ts'
 import { expectedObjects } from '../expected-objects.ts'
 import { lockInput } from '../lock.ts'
 import { hasCurrentConfiguration, observeDatabase } from '../observe-database.ts'
+import { hasTaintOptions, readTaintedNodes } from '../node-taints.ts'
 import { observeProcessGroups } from '../observe-process-groups.ts'
 import type { ClusterPass } from '../pass.ts'
 import { wasComplete } from '../report-progress.ts'
@@ -21,6 +22,7 @@ const UNREADABLE_MS = 10_000
 const RECOVERED_MS = 5000
 const RECOVERED_SECONDS = 60
 const UNHEALTHY_MS = 30_000
+const NODES_MS = 60_000
 
 export const updateStatusFirst: Step<ClusterPass> = clusterStep('UpdateStatus', async (context) => {
   await observeAll(context)
@@ -35,12 +37,13 @@ export const updateStatusLast: Step<ClusterPass> = clusterStep('UpdateStatus (ag
     return continueWith(`the cluster still has: ${fields.join(', ')}`, delayMs)
   }
   await releaseLock(context)
-  return (await unreadable(context)) ?? (await unhealthy(context))
+  return (await unreadable(context)) ?? (await unhealthy(context)) ?? nodesAgain(context)
 })
 
 /** @returns whether the generation is reconciled. */
 async function observeAll(context: ClusterContext): Promise<boolean> {
   const status = await observeDatabase(context)
+  await readTaintedNodes(context)
   const expected = expectedObjects(context)
   observeProcessGroups(context, status, expected)
   const { settings, services, configMap } = context
@@ -70,6 +73,11 @@ async function unhealthy(context: ClusterContext): Promise<StepResult> {
   if (database === undefined || database.data.isHealthy === true) return undefined
   const isNew = (database.recovery.secondsSince ?? Infinity) < RECOVERED_SECONDS
   return lookAgain('the data distribution is not healthy', isNew ? RECOVERED_MS : UNHEALTHY_MS)
+}
+
+/** Changes of Nodes wake no cluster: Nodes change too often. */
+function nodesAgain({ settings }: ClusterContext): StepResult {
+  return hasTaintOptions(settings) ? lookAgain('Nodes may get taints', NODES_MS) : undefined
 }
 
 async function observeDenyList(context: ClusterContext): Promise<void> {
