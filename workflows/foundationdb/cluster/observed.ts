@@ -40,6 +40,7 @@ export interface ObservedContainer {
   /** Only of a container that crashes on purpose. */
   readonly command?: readonly string[]
   readonly env?: readonly EnvironmentVariable[]
+  readonly resources?: { readonly requests?: Readonly<Record<string, string>> }
 }
 
 export interface ObservedPod extends Observed {
@@ -118,9 +119,10 @@ export function isUnschedulable({ spec }: ObservedPod): boolean {
 }
 
 /** Steps use the environment of the sidecar only: it substitutes variables in files. */
-function container({ name, image, command, env }: ObservedContainer): ObservedContainer {
+function container({ name, image, command, env, resources: { requests } = {} }: ObservedContainer): ObservedContainer {
   return {
     name,
+    ...(requests !== undefined && { resources: { requests } }),
     ...(image !== undefined && { image }),
     ...(command?.includes(CRASH_LOOP) === true && { command }),
     ...(name === SIDECAR_CONTAINER && env !== undefined && { env }),
