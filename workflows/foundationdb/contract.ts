@@ -91,7 +91,7 @@ export function isTransactionSystem(processClass: string): boolean {
   return processClass !== 'storage' && processClass !== GENERAL_CLASS
 }
 
-/** The condition of a cluster's status that names the blocked step. */
+/** The condition of a status that names the blocked step. */
 export const RECONCILED_CONDITION = 'Reconciled'
 
 /** `processGroupConditions[].type`. Source: spec/foundationdb.md 1.3. */

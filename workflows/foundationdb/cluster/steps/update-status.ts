@@ -3,6 +3,7 @@
 
 import type { Step } from '../../../kit/index.ts'
 import { headlessServiceName } from '../../model/process-group-id.ts'
+import { wasUnblocked } from '../../progress.ts'
 import { clusterStep } from '../cluster-step.ts'
 import { availableDatabase, type ClusterContext, databaseAddress, readDatabase, updateStatus } from '../context.ts'
 import { eagerDelay } from '../eager-delay.ts'
@@ -12,7 +13,6 @@ import { hasCurrentConfiguration, observeDatabase } from '../observe-database.ts
 import { hasTaintOptions, readTaintedNodes } from '../node-taints.ts'
 import { observeProcessGroups } from '../observe-process-groups.ts'
 import type { ClusterPass } from '../pass.ts'
-import { wasComplete } from '../report-progress.ts'
 import { checkReconciliation } from '../reconciliation-check.ts'
 import { continueWith, lookAgain, type StepResult } from '../requeue.ts'
 
@@ -96,6 +96,7 @@ async function observeDenyList(context: ClusterContext): Promise<void> {
 /** Lets the controller of another Kubernetes cluster begin at once. A pass takes the lock also for a generation that was reconciled before. */
 async function releaseLock(context: ClusterContext): Promise<void> {
   const address = databaseAddress(context)
-  if (!context.settings.lock.isUsed || address === undefined || (wasComplete(context) && !context.hasLock)) return
+  if (!context.settings.lock.isUsed || address === undefined || (wasUnblocked(context.pass.target) && !context.hasLock))
+    return
   await context.calls.releaseLock({ ...address, ...lockInput(context) })
 }
