@@ -27,7 +27,14 @@ import {
   taintedNodeView,
 } from '../../../workflows/foundationdb/cluster/observed.ts'
 import type { ClusterState } from '../../../workflows/foundationdb/cluster/pass.ts'
-import { copyFiles, monitorText, type PodDirectory, processesOf } from './pod-processes.ts'
+import {
+  copyFiles,
+  isUnified,
+  monitorText,
+  type PodDirectory,
+  processesOf,
+  reportedConfiguration,
+} from './pod-processes.ts'
 import type { CallRecorder } from './disturbed-calls.ts'
 import { type Clock, MemoryDatabase } from './memory-database.ts'
 
@@ -223,7 +230,7 @@ export class ClusterWorld {
   /** Lets time pass, and the Pods with it. */
   advance(seconds: number): void {
     this.clock.seconds += seconds
-    this.pods = this.pods.map((pod) => this.started(pod))
+    this.pods = this.pods.map((pod) => this.monitored(this.started(pod)))
     this.services = this.services.map((service, at) => withAddress(service, at))
     this.run()
   }
@@ -340,6 +347,20 @@ export class ClusterWorld {
 
   private podViews(): readonly ObservedPod[] {
     return this.pods.map(podView)
+  }
+
+  /** The monitor of unified images reads the ConfigMap itself, and reports it. */
+  private monitored(pod: JsonObject): JsonObject {
+    const { metadata } = pod
+    const view = podView(pod)
+    if (!isUnified(view)) return pod
+    const directory = copyFiles(view, (this.configMap?.['data'] ?? {}) as Texts)
+    this.files.set(metadata.name, directory)
+    const annotations = {
+      ...metadata.annotations,
+      'foundationdb.org/launcher-current-configuration': reportedConfiguration(view, directory),
+    }
+    return { ...pod, metadata: { ...metadata, annotations } }
   }
 
   private started(pod: JsonObject): JsonObject {

@@ -118,14 +118,22 @@ export function isUnschedulable({ spec }: ObservedPod): boolean {
   return JSON.stringify(spec.affinity?.nodeAffinity ?? {}).includes(NO_SCHEDULE_LABEL)
 }
 
-/** Steps use the environment of the sidecar only: it substitutes variables in files. */
-function container({ name, image, command, env, resources: { requests } = {} }: ObservedContainer): ObservedContainer {
+/** A variable of the container that completes the configuration: the sidecar, or the monitor of unified images. */
+const SUBSTITUTED = 'FDB_INSTANCE_ID'
+
+function isSubstituting({ env = [] }: ObservedContainer): boolean {
+  return env.some(({ name }) => name === SUBSTITUTED)
+}
+
+/** Steps use the environment only of the container that completes the configuration. */
+function container(one: ObservedContainer): ObservedContainer {
+  const { name, image, command, env, resources: { requests } = {} } = one
   return {
     name,
     ...(requests !== undefined && { resources: { requests } }),
     ...(image !== undefined && { image }),
     ...(command?.includes(CRASH_LOOP) === true && { command }),
-    ...(name === SIDECAR_CONTAINER && env !== undefined && { env }),
+    ...(isSubstituting(one) && env !== undefined && { env }),
   }
 }
 
@@ -226,14 +234,16 @@ export function imageOf(
 }
 
 /**
- * The values of the variables that the sidecar substitutes in files. They come from its environment, with fields of the Pod filled in. Undefined while the Pod has
+ * The values of the variables that complete the configuration of processes. They come from the environment of a container, with fields of the Pod filled in. Undefined while the Pod has
  * no address.
  */
 export function substitutionsOf(pod: ObservedPod): Readonly<Record<string, string>> | undefined {
-  const { env = [] } = pod.spec.containers.find(({ name }) => name === SIDECAR_CONTAINER) ?? {}
-  const values = env.map(({ name, value, valueFrom }) => {
+  const { env = [] } = pod.spec.containers.find(isSubstituting) ?? {}
+  const values = env.flatMap(({ name, value, valueFrom }) => {
     const path = valueFrom?.fieldRef?.fieldPath
-    return [name, path === undefined ? value : fieldOf(pod, path)] as const
+    // A user's variable, such as one from a Secret, is no part of the configuration.
+    if (path === undefined) return valueFrom === undefined ? [[name, value ?? ''] as const] : []
+    return [[name, fieldOf(pod, path)] as const]
   })
   if (values.some(([, value]) => value === undefined)) return undefined
   return Object.fromEntries(values.map(([name, value]) => [name, value ?? '']))
