@@ -10,6 +10,7 @@ import { eagerDelay } from '../eager-delay.ts'
 import { expectedObjects } from '../expected-objects.ts'
 import { lockInput } from '../lock.ts'
 import { hasCurrentConfiguration, observeDatabase } from '../observe-database.ts'
+import { hasTaintOptions, readTaintedNodes } from '../node-taints.ts'
 import { observeProcessGroups } from '../observe-process-groups.ts'
 import type { ClusterPass } from '../pass.ts'
 import { recoveringDelay } from '../recovery-delay.ts'
@@ -19,6 +20,7 @@ import { continueWith, lookAgain, type StepResult } from '../requeue.ts'
 const NOT_RECONCILED_MS = 10_000
 const UNREADABLE_MS = 10_000
 const UNHEALTHY_MS = 30_000
+const NODES_MS = 60_000
 
 export const updateStatusFirst: Step<ClusterPass> = clusterStep('UpdateStatus', async (context) => {
   await observeAll(context)
@@ -33,12 +35,13 @@ export const updateStatusLast: Step<ClusterPass> = clusterStep('UpdateStatus (ag
     return continueWith(`the cluster still has: ${fields.join(', ')}`, delayMs)
   }
   await releaseLock(context)
-  return (await unreadable(context)) ?? (await unhealthy(context))
+  return (await unreadable(context)) ?? (await unhealthy(context)) ?? nodesAgain(context)
 })
 
 /** @returns whether the generation is reconciled. */
 async function observeAll(context: ClusterContext): Promise<boolean> {
   const status = await observeDatabase(context)
+  await readTaintedNodes(context)
   const expected = expectedObjects(context)
   observeProcessGroups(context, status, expected)
   const { settings, services, configMap } = context
@@ -68,6 +71,11 @@ async function unhealthy(context: ClusterContext): Promise<StepResult> {
   const database = await availableDatabase(context)
   if (database === undefined || database.data.isHealthy === true) return undefined
   return lookAgain('the data distribution is not healthy', recoveringDelay(database, UNHEALTHY_MS))
+}
+
+/** Changes of Nodes wake no cluster: Nodes change too often. */
+function nodesAgain({ settings }: ClusterContext): StepResult {
+  return hasTaintOptions(settings) ? lookAgain('Nodes may get taints', NODES_MS) : undefined
 }
 
 async function observeDenyList(context: ClusterContext): Promise<void> {
