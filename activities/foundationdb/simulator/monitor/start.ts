@@ -3,9 +3,8 @@
 // Differences to the real fdbmonitor: it cannot become a daemon, and the wait before a restart is no process, so a
 // SIGTERM during the wait logs no "Killing process" line.
 
-import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
+import { stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { constants } from 'node:os'
 import { resolve } from 'node:path'
@@ -79,9 +78,10 @@ export async function start(tool: MonitorProcess, version: string): Promise<numb
  * releases it with the process; the file has only the PID. On other systems there is no lock.
  */
 async function takeLock(file: string, { platform, pid }: MonitorProcess): Promise<void> {
-  // An address has at most 107 characters.
-  const hash = createHash('sha256').update(file).digest('hex')
-  while (platform === 'linux' && !(await canListen(`\0fdbmonitor:${hash}`))) {
+  await writeFile(file, '', { flag: 'a' })
+  // Files of different containers have the same path.
+  const { dev, ino } = await stat(file)
+  while (platform === 'linux' && !(await canListen(`\0fdbmonitor:${dev}:${ino}`))) {
     await new Promise((wake) => setTimeout(wake, LOCK_POLL_MS))
   }
   await writeFile(file, `${String(pid)}\n`)
