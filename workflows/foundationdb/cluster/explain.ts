@@ -1,7 +1,8 @@
 // Explains the status of a cluster to users: the step that did not finish, and its reason.
 
-import { fieldsOf, listOf, type StatusExplanation, textOf } from '../../kit/index.ts'
-import { RECONCILED_CONDITION } from '../contract.ts'
+import { fieldsOf, type JsonFields, listOf, type StatusExplanation, textOf } from '../../kit/index.ts'
+import { CLUSTER_LABEL, RECONCILED_CONDITION } from '../contract.ts'
+import { textsOf } from '../resources/object-metadata.ts'
 
 /** @param cluster the live object, or its projection without conditions. */
 export function explainCluster(cluster: object): StatusExplanation {
@@ -17,5 +18,12 @@ export function explainCluster(cluster: object): StatusExplanation {
     .map(fieldsOf)
     .find(({ type }) => type === RECONCILED_CONDITION)
   const message = textOf(found?.['message'])
-  return message === '' ? { phase } : { phase, summary: `${textOf(found?.['reason'])}: ${message}` }
+  if (message === '') return { phase }
+  return { phase, summary: `${textOf(found?.['reason'])}: ${message}`, ownPods: labelsOf(fields) }
+}
+
+/** The labels by which the controller finds its Pods. */
+function labelsOf({ metadata, spec }: JsonFields): Readonly<Record<string, string>> {
+  const { matchLabels } = fieldsOf(fieldsOf(spec)['labels'])
+  return matchLabels === undefined ? { [CLUSTER_LABEL]: textOf(fieldsOf(metadata)['name']) } : textsOf(matchLabels)
 }
