@@ -73,7 +73,7 @@ export const TABLE: readonly Row[] = [
   {
     sentence: 'the registry of controllers imports the controllers',
     of: /^workflows\/controllers\.gen\.ts$/,
-    may: ['^workflows/(?!kit/)[^/]+/[^/]+/(?:controller|kind)\\.ts$', KIT],
+    may: ['^workflows/(?!kit/)[^/]+/[^/]+/(?:controller|declaration|kind)\\.ts$', KIT],
     packages: NONE,
   },
   {

@@ -88,10 +88,10 @@ describe('docs/reference/kit-plans.md', () => {
       expect(rfcNames(table)).toEqual(expected.split(' ').sort())
   })
 
-  it('shows a drawing as the command draws it', () => {
+  it('shows a drawing as the command draws it', async () => {
     const [, shown = ''] = /\$ pawl plan show exec\n([\s\S]*?)\n\.\.\.\n/.exec(guide) ?? []
     expect(shown.split('\n').length).toBeGreaterThan(5)
-    expect(drawPlan(planNamed(findPlans(builtInRegistry), 'exec'), 'text')).toContain(shown)
+    expect(drawPlan(planNamed(await findPlans(builtInRegistry), 'exec'), 'text')).toContain(shown)
   })
 })
 

@@ -10,7 +10,7 @@ import type { DeployItemPhase } from '../../workflows/landscaper/deploy-item/kin
 import type { JobPlan } from '../../workflows/kit/index.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const plans = findPlans(builtInRegistry)
+const plans = await findPlans(builtInRegistry)
 const folders = await readKindFolders(ROOT)
 const jobPlans = plans.flatMap(({ kind, phases }) => (phases === undefined ? [] : [[kind.kind, phases] as const]))
 

@@ -3,7 +3,7 @@
 
 import { Argument, Command } from 'commander'
 
-import { findPlans } from '../plans/find-plans.ts'
+import { plannedKinds } from '../plans/find-plans.ts'
 import { builtInRegistry } from '../server/registry.ts'
 import { withoutQuoting, type CommandShape, commandShape, candidatesFor } from './complete/candidates.ts'
 
@@ -68,7 +68,7 @@ function resolveSubcommand(command: Command, words: readonly string[]): readonly
 
 /** The first short name of each kind with a controller, or the singular name of a kind without short names. */
 function kindNames(): readonly string[] {
-  return findPlans(builtInRegistry).map(({ kind }) => kind.shortNames[0] ?? kind.singular)
+  return plannedKinds(builtInRegistry).map(({ shortNames, singular }) => shortNames[0] ?? singular)
 }
 
 // The completion scripts. Each calls `pawl __complete` with the words up to the cursor. Bash and zsh add no space after a

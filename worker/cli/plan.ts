@@ -93,5 +93,5 @@ async function drawPlanOrTrace(
 }
 
 async function allPlans({ controllers }: PlanFlags): Promise<readonly PlannedKind[]> {
-  return findPlans(await loadRegistry(controllerFiles(controllers), undefined, new Set()))
+  return await findPlans(await loadRegistry(controllerFiles(controllers), undefined, new Set()))
 }

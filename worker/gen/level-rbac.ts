@@ -7,8 +7,9 @@
 import {
   type AccessRule,
   fillTemplate,
+  isWatched,
   type JsonValue,
-  type LevelController,
+  type LevelDeclaration,
   type LevelResource,
   resourceOf,
   type StateQuery,
@@ -25,7 +26,7 @@ export interface Right {
 }
 
 /** The rights of a controller. @param settings the default settings of its wing. */
-export function rightsOf(controller: LevelController, settings?: JsonValue): readonly Right[] {
+export function rightsOf(controller: LevelDeclaration, settings?: JsonValue): readonly Right[] {
   return [
     ...[...queryRights(controller, settings), ...targetRights(controller)],
     ...[...writeRights(controller, settings), ...eventRights(controller)],
@@ -33,11 +34,12 @@ export function rightsOf(controller: LevelController, settings?: JsonValue): rea
 }
 
 /** The rights to watch and read the queried kinds. */
-function queryRights(controller: LevelController, settings: JsonValue | undefined): readonly Right[] {
+function queryRights(controller: LevelDeclaration, settings: JsonValue | undefined): readonly Right[] {
   return Object.values(controller.queries).flatMap((query) => {
     const resource = resourceOf(controller, query.kind)
     const place = placeOf(resource, query.namespace, settings)
-    return [right('bridge', place, resource, ['list', 'watch']), right('worker', place, resource, readVerbs(query))]
+    const watches = isWatched(controller, resource) ? [right('bridge', place, resource, ['list', 'watch'])] : []
+    return [...watches, right('worker', place, resource, readVerbs(query))]
   })
 }
 
@@ -59,7 +61,7 @@ function readVerbs({
   return lazy === true && many === true && !isSelected ? ['get', 'list'] : ['list']
 }
 
-function targetRights({ target, finalizer, writes }: LevelController): readonly Right[] {
+function targetRights({ target, finalizer, writes }: LevelDeclaration): readonly Right[] {
   const place = placeOf(target, undefined)
   const isWhole = target.statusSubresource === false
   const owns = writes.length > 0
@@ -74,7 +76,7 @@ function targetRights({ target, finalizer, writes }: LevelController): readonly 
   ]
 }
 
-function writeRights(controller: LevelController, settings: JsonValue | undefined): readonly Right[] {
+function writeRights(controller: LevelDeclaration, settings: JsonValue | undefined): readonly Right[] {
   return controller.writes.flatMap(({ kind, namespaces, verbs = ['create', 'patch', 'delete'] }) => {
     const resource = resourceOf(controller, kind)
     const places = [
@@ -90,7 +92,7 @@ function writeRights(controller: LevelController, settings: JsonValue | undefine
 }
 
 /** The right to create Events about the target. Events about cluster-scoped objects are in the namespace `default`. */
-function eventRights({ target }: LevelController): readonly Right[] {
+function eventRights({ target }: LevelDeclaration): readonly Right[] {
   const place: Place = target.withoutNamespace === true ? { namespace: 'default' } : 'beside the target'
   return ENGINE_RULES.map((rule) => ({ process: 'worker', place, rule }))
 }

@@ -2,7 +2,7 @@
 
 import { writeYaml } from '../../activities/yaml/write-yaml.ts'
 
-import type { AccessRule, LevelController } from '../../workflows/kit/index.ts'
+import type { AccessRule, LevelDeclaration } from '../../workflows/kit/index.ts'
 import { mergeRules } from './access-rules.ts'
 import { type Place, type Right, rightsOf } from './level-rbac.ts'
 
@@ -23,7 +23,7 @@ interface Role {
 }
 
 /** The roles of controllers in level mode. */
-export function levelRoles(controllers: readonly LevelController[], options: RoleOptions): string {
+export function levelRoles(controllers: readonly LevelDeclaration[], options: RoleOptions): string {
   return rolesOf(
     controllers.flatMap((one) => rightsOf(one)),
     options,

@@ -2,7 +2,7 @@
 
 import { basename, resolve } from 'node:path'
 
-import type { LevelController } from '../../workflows/kit/index.ts'
+import type { LevelDeclaration } from '../../workflows/kit/index.ts'
 import { loadControllers } from '../server/load-controllers.ts'
 import { type Right, rightsOf } from './level-rbac.ts'
 import { type RoleOptions, rolesOf } from './level-roles.ts'
@@ -50,7 +50,7 @@ export async function genRbac(options: GenRbacOptions): Promise<0 | 1 | 2> {
 }
 
 interface Loaded {
-  readonly controllers: readonly LevelController[]
+  readonly controllers: readonly LevelDeclaration[]
   /** The rights of the wings. */
   readonly rights: readonly Right[]
 }
@@ -65,6 +65,6 @@ async function load({ files, wings = [], namespaces, complain }: GenRbacOptions)
   }
 }
 
-function dashed({ name }: LevelController): string {
+function dashed({ name }: LevelDeclaration): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 }

@@ -8,7 +8,7 @@ import type {
   JobModeController,
   JsonValue,
   Kind,
-  LevelController,
+  LevelDeclaration,
   WatchedKind,
   Wing,
 } from '../../workflows/kit/index.ts'
@@ -22,7 +22,7 @@ import { type FoundWing, readWings } from './wing-index.ts'
 /** The declarations of a wing. */
 export interface WingParts {
   readonly kinds: readonly Kind[]
-  readonly controllers: readonly (JobModeController | LevelController)[]
+  readonly controllers: readonly (JobModeController | LevelDeclaration)[]
   /** The rules of wing.ts. */
   readonly workerRules: readonly AccessRule[]
   readonly bridgeRules?: readonly AccessRule[]

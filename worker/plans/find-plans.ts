@@ -31,13 +31,28 @@ export type PlannedKind = { readonly controller: string; readonly kind: NamedKin
 )
 
 /** The plans of all controllers. Controllers of users come first, because `--controllers` selects them. */
-export function findPlans({ levels, controllers }: Pick<Registry, 'levels' | 'controllers'>): readonly PlannedKind[] {
-  const ofLevels = levels.map(({ name, target, plan, onDelete, onGone }) => ({
+export async function findPlans(registry: Controllers): Promise<readonly PlannedKind[]> {
+  return await Promise.all(
+    inOrder(registry).map(async ({ controller, kind, ...found }): Promise<PlannedKind> => {
+      if (found.loadPlans === undefined) return { controller, kind, ...drawn(found.plan) }
+      const { plan, onDelete, onGone } = await found.loadPlans()
+      return { controller, kind, step: plan, onDelete, onGone }
+    }),
+  )
+}
+
+/** The kinds of all controllers, in the same order. */
+export function plannedKinds(registry: Controllers): readonly NamedKind[] {
+  return inOrder(registry).map(({ kind }) => kind)
+}
+
+type Controllers = Pick<Registry, 'levels' | 'controllers'>
+
+function inOrder({ levels, controllers }: Controllers) {
+  const ofLevels = levels.map(({ name, target, loadPlans }) => ({
     controller: name,
     kind: namedKind(target),
-    step: plan,
-    onDelete,
-    onGone,
+    loadPlans,
   }))
   const [ours, theirs] = [true, false].map((isOurs) =>
     ofLevels.filter(({ controller }) => (wingOf(controller) !== undefined) === isOurs),
@@ -45,11 +60,18 @@ export function findPlans({ levels, controllers }: Pick<Registry, 'levels' | 'co
   const others = [...controllers.values()].flatMap((controller) =>
     controller.mode === 'level'
       ? []
-      : { controller: controller.name, kind: namedKind(controller.target), ...drawn(controller.plan) },
+      : {
+          controller: controller.name,
+          kind: namedKind(controller.target),
+          plan: controller.plan,
+          loadPlans: undefined,
+        },
   )
   const own = [...(ours ?? []), ...others]
-  const inOrder = own.sort((left, right) => (groupKindText(left.kind) < groupKindText(right.kind) ? -1 : 1))
-  return [...(theirs ?? []), ...inOrder]
+  return [
+    ...(theirs ?? []),
+    ...own.sort((left, right) => (groupKindText(left.kind) < groupKindText(right.kind) ? -1 : 1)),
+  ]
 }
 
 function drawn(plan: JobModeController['plan']): { phases: JobPlan<never> } | { step: Step<never> } {

@@ -22,7 +22,7 @@ import { excludedPartitions, type TaskQueues, taskQueuesOf } from './task-queues
 import { pause } from '../server/backoff.ts'
 import type { Logger } from '../server/log.ts'
 import { builtInRegistry, type Registry } from '../server/registry.ts'
-import { groupKindOf, type LevelController } from '../../workflows/kit/index.ts'
+import { groupKindOf, type LevelDeclaration } from '../../workflows/kit/index.ts'
 
 export interface ResyncOptions extends TaskQueues {
   readonly cluster: string
@@ -80,7 +80,7 @@ type ControllerSelection = Pick<ResyncOptions, 'cluster' | 'controllers'>
 function levelControllersOf(
   { registry = builtInRegistry }: ResyncDeps,
   { controllers }: ControllerSelection,
-): readonly LevelController[] {
+): readonly LevelDeclaration[] {
   return registry.levels.filter(({ name }) => controllers?.includes(name) !== false)
 }
 
@@ -96,7 +96,7 @@ export async function wakeLevelControllers(
 async function wakeLevelController(
   { db, log, now }: ResyncDeps,
   { cluster }: ControllerSelection,
-  { name, target, predicate }: LevelController,
+  { name, target, predicate }: LevelDeclaration,
   cause: string,
 ): Promise<void> {
   const woken = await wakeSubjects(db, { cluster, controller: name, ...groupKindOf(target), cause, predicate }, now())

@@ -5,7 +5,7 @@ import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 import type { OwnFunctions } from '../../activities/index.ts'
-import type { LevelController } from '../../workflows/kit/index.ts'
+import type { LevelController, LevelDeclaration } from '../../workflows/kit/index.ts'
 
 /** The absolute paths in the flag `--controllers`, which separates them by commas. @throws with the path if a file does not exist. */
 export function controllerFiles(text: string | undefined): readonly string[] {
@@ -66,7 +66,7 @@ function isController(value: unknown): value is LevelController {
  * @throws with the controller, the actual and the expected value: for a module that cannot be loaded, or whose exports differ from the declaration.
  */
 export async function loadOwnActivities(
-  controllers: readonly LevelController[],
+  controllers: readonly LevelDeclaration[],
 ): Promise<ReadonlyMap<string, OwnFunctions>> {
   const loaded = controllers.flatMap(({ name, activities }) =>
     activities === undefined ? [] : [loadActivities(name, activities).then((module) => [name, module] as const)],
@@ -76,7 +76,7 @@ export async function loadOwnActivities(
 
 async function loadActivities(
   controller: string,
-  { load: importModule, options }: NonNullable<LevelController['activities']>,
+  { load: importModule, options }: NonNullable<LevelDeclaration['activities']>,
 ): Promise<OwnFunctions> {
   const module = await importModule().catch((cause: unknown) => {
     const message = cause instanceof Error ? cause.message : String(cause)

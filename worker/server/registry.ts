@@ -14,7 +14,7 @@ import {
   isSameFields,
   type JobModeController,
   type Partitions,
-  type LevelController,
+  type LevelDeclaration,
   levelKinds,
   levelMode,
   type Mode,
@@ -45,7 +45,7 @@ export interface Registry {
   /** The task queues that controllers request, by controller name. */
   readonly queues: ReadonlyMap<string, string>
   /** The controllers in level mode. */
-  readonly levels: readonly LevelController[]
+  readonly levels: readonly LevelDeclaration[]
   readonly route: (event: RoutedEvent) => Routing
   /** @param ownerGone the subject has no controller owner that still exists. */
   readonly wantedRun: (controller: string, projection: Projection, ownerGone: boolean) => RunRequest
@@ -62,7 +62,7 @@ export const WINGS: readonly string[] = [...new Set([...Object.keys(CONTROLLERS)
  * controller's mode.
  */
 export function createRegistry(
-  added: readonly LevelController[],
+  added: readonly LevelDeclaration[],
   wings: readonly string[] = WINGS,
   off: ReadonlySet<string> = disabledControllers({}),
 ): Registry {
@@ -112,12 +112,12 @@ export function wingOf(controller: string): string | undefined {
   return WINGS.find((wing) => controllersOf(wing).some(({ name }) => name === controller))
 }
 
-function controllersOf(wing: string): readonly (JobModeController | LevelController)[] {
+function controllersOf(wing: string): readonly (JobModeController | LevelDeclaration)[] {
   if (!WINGS.includes(wing)) throw new Error(`unknown wing "${wing}"; expected one of ${WINGS.join(', ')}`)
   return CONTROLLERS[wing] ?? []
 }
 
-function isLevel(controller: JobModeController | LevelController): controller is LevelController {
+function isLevel(controller: JobModeController | LevelDeclaration): controller is LevelDeclaration {
   return !('mode' in controller)
 }
 
@@ -132,7 +132,7 @@ export const builtInRegistry: Registry = createRegistry([])
  *
  * @throws if two declarations differ in version: the journal has one state of each object.
  */
-export function joinKinds(own: readonly WatchedKind[], levels: readonly LevelController[]): readonly WatchedKind[] {
+export function joinKinds(own: readonly WatchedKind[], levels: readonly LevelDeclaration[]): readonly WatchedKind[] {
   const kinds = new Map(own.map((kind) => [nameOf(kind), kind]))
   for (const level of levels) {
     for (const kind of levelKinds(level)) {
@@ -151,7 +151,7 @@ function nameOf(kind: WatchedKind): string {
   return groupKindText(groupKindOf(kind))
 }
 
-function versionConflict({ name }: LevelController, found: WatchedKind, known: WatchedKind): string {
+function versionConflict({ name }: LevelDeclaration, found: WatchedKind, known: WatchedKind): string {
   const others = `another controller uses ${known.apiVersion} of kind ${nameOf(found)}`
   return `controller ${name}: found kind ${found.apiVersion}/${found.kind}, but ${others}; use the same version in all controllers`
 }

@@ -90,8 +90,8 @@ export type { ReportOptions, ReportingPass } from './run/level/report-faults.ts'
 
 // # Level mode
 
-export { defineLevel } from './run/level/define-level.ts'
-export type { LevelDefinition, LevelTarget, LevelController, Gone } from './run/level/define-level.ts'
+export { addPlans, declareLevel, defineLevel } from './run/level/define-level.ts'
+export type { LevelDefinition, LevelTarget, LevelController, LevelDeclaration, Gone } from './run/level/define-level.ts'
 export type { LevelSettings, RetryLimits } from './run/level/level-settings.ts'
 export type { LevelPass, StatusOf } from './run/level/level-pass.ts'
 export type { ClockReading } from './run/level/latest-time.ts'
@@ -175,7 +175,7 @@ export type { BackgroundActivities, StateChange } from './run/job/background-act
 
 export { routeEvent } from './run/routes.ts'
 export type { ControllerRoutes, Route, RoutedEvent, Routing, WatchedKind } from './run/routes.ts'
-export { isSameFields, levelKinds, levelRoutes, subscriptionsOf } from './run/level/level-routes.ts'
+export { isSameFields, isWatched, levelKinds, levelRoutes, subscriptionsOf } from './run/level/level-routes.ts'
 export type { LevelSubscription } from './run/level/level-routes.ts'
 export { withIndexKeys, indexKeysOf, mayMatch } from './run/level/index-keys.ts'
 export type { IndexKey, ObjectIndexKeys, IndexKeySources } from './run/level/index-keys.ts'

@@ -8,7 +8,7 @@
 //       inserted before the pass reads, and they outlive the run (close-runs.ts, C4).
 
 import { type Kysely, sql } from 'kysely'
-import type { GroupKind, LevelController, LevelSubscription } from '../../../workflows/kit/index.ts'
+import type { GroupKind, LevelDeclaration, LevelSubscription } from '../../../workflows/kit/index.ts'
 import type { Database } from '../database.ts'
 import { livingObjects } from '../conditions.ts'
 import { type NewWake, upsertWakes } from './wakes.ts'
@@ -84,7 +84,7 @@ export async function replaceSubscriptions(
 }
 
 interface WakeSubjectsInput extends GroupKind, Pick<NewWake, 'cluster' | 'controller' | 'cause'> {
-  readonly predicate?: LevelController['predicate']
+  readonly predicate?: LevelDeclaration['predicate']
 }
 
 // Objects are woken in batches, so that no statement reaches its time limit and other statements on wakes do not wait.

@@ -13,7 +13,7 @@ import {
   type CallOptions,
   type FlagTable,
   type FlagValues,
-  type LevelController,
+  type LevelDeclaration,
   MOST_CALL_BYTES,
   ownActivityName,
   type OwnCallInput,
@@ -45,7 +45,7 @@ interface ActivityParts {
 
 /** @param functions exports of the module, by name. */
 export function ownActivities(
-  { name: controller, activities }: Pick<LevelController, 'name' | 'activities'>,
+  { name: controller, activities }: Pick<LevelDeclaration, 'name' | 'activities'>,
   functions: OwnFunctions,
   surroundings: ActivityParts,
 ): Readonly<Record<string, Registered>> {

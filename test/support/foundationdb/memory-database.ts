@@ -5,7 +5,12 @@
 //   D2. A lost storage process leaves one replica less for `HEALING_SECONDS`.
 //   D3. Without a majority of coordinators, and while `isDown`, the database is unavailable and every command times out.
 
-import type { Database, DatabaseProvider, KeyChange } from '../../../activities/foundationdb/database/database.ts'
+import type {
+  Database,
+  DatabaseProvider,
+  KeyChange,
+  ReadKey,
+} from '../../../activities/foundationdb/database/database.ts'
 import { CommandFailure, type ExclusionReport } from '../../../activities/foundationdb/database/fdbcli-output.ts'
 import type { DatabaseStatus, ProcessStatus } from '../../../activities/foundationdb/database/status.ts'
 import { hostOf, localityExclusion, parseAddress } from '../../../workflows/foundationdb/database/process-address.ts'
@@ -67,6 +72,20 @@ export class MemoryDatabase implements Database {
     this.recovered = clock.seconds - LONG_AGO_SECONDS
   }
 
+  /** An independent copy without monitors. */
+  fork(clock: Clock): MemoryDatabase {
+    const copy = new MemoryDatabase(clock)
+    copy.effects.push(...this.effects)
+    for (const target of this.exclusions) copy.exclusions.add(target)
+    for (const id of this.moving) copy.moving.add(id)
+    for (const [key, value] of this.keys) copy.keys.set(key, value)
+    for (const [id, seen] of this.storageSeen) copy.storageSeen.set(id, seen)
+    const { processes, isDown, overrides, configuration, coordinators, description, generation, recovered } = this
+    Object.assign(copy, { processes, isDown, overrides, configuration, coordinators })
+    const { firstConnection, clientVersion } = this
+    return Object.assign(copy, { description, generation, recovered, firstConnection, clientVersion })
+  }
+
   /** For activities. A database is created by `configure new` through the connection string of the call. */
   get provider(): DatabaseProvider {
     return {
@@ -100,7 +119,10 @@ export class MemoryDatabase implements Database {
   }
 
   async configure(configuration: string, { isNew }: { readonly isNew: boolean }): Promise<void> {
-    if (isNew && this.configuration !== undefined) throw new CommandFailure('exists', 'the database exists already')
+    if (isNew && this.configuration !== undefined) {
+      this.effects.push('configure new is refused')
+      throw new CommandFailure('exists', 'the database exists already')
+    }
     await this.perform(`configure ${isNew ? 'new ' : ''}${configuration}`, isNew)
     this.configuration = configurationIn(configuration)
   }
@@ -158,20 +180,32 @@ export class MemoryDatabase implements Database {
 
   write(changes: readonly KeyChange[]): Promise<void> {
     return this.checked(() => {
-      for (const { key, value } of changes) {
-        if (value === undefined) this.keys.delete(textOf(key))
-        else this.keys.set(textOf(key), value)
-      }
+      this.change(changes)
     })
   }
 
-  async transact<Decision extends { readonly changes: readonly KeyChange[] }>(
-    keys: readonly Uint8Array[],
-    decide: (values: readonly (Uint8Array | undefined)[]) => Decision,
-  ): Promise<Decision> {
-    const decision = await this.checked(() => decide(keys.map((key) => this.keys.get(textOf(key)))))
-    await this.write(decision.changes)
-    return decision
+  async transact(decide: (read: ReadKey) => Promise<readonly KeyChange[]>): Promise<void> {
+    const values = new Map<string, Uint8Array | undefined>()
+    const changes = await decide((key) =>
+      this.checked(() => {
+        const value = this.keys.get(textOf(key))
+        values.set(textOf(key), value)
+        return value
+      }),
+    )
+    if (changes.length === 0) return
+    await this.checked(() => {
+      if ([...values].some(([key, value]) => this.keys.get(key) !== value))
+        throw new CommandFailure('refused', 'commit: conflict with another transaction')
+      this.change(changes)
+    })
+  }
+
+  private change(changes: readonly KeyChange[]): void {
+    for (const { key, value } of changes) {
+      if (value === undefined) this.keys.delete(textOf(key))
+      else this.keys.set(textOf(key), value)
+    }
   }
 
   private get stored(): string {

@@ -58,13 +58,13 @@ describe('a query of a database', { timeout: 120_000 }, () => {
     [['history', 'inst/shop']],
     [['diff', 'inst/shop']],
     [['graph', 'exec/shop']],
-  ])('%j loads fewer than 680 modules, and no Kubernetes client', (words) => {
+  ])('%j loads fewer than 590 modules, and no Kubernetes client', (words) => {
     const { modules, packages, stderr } = load([...words, ...ROWS])
     expect(stderr).toContain('the journal at 127.0.0.1:1 does not answer')
     for (const name of [KUBERNETES, 'undici', 'yaml', ...NEVER]) expect([...packages.keys()]).not.toContain(name)
     // The counting works.
     expect(packages.get('kysely')).toBeGreaterThan(0)
-    expect(modules).toBeLessThan(680)
+    expect(modules).toBeLessThan(590)
   })
 })
 
@@ -73,7 +73,7 @@ describe('a query of pawl api', { timeout: 120_000 }, () => {
     const { modules, packages, stderr } = load([...(await overApi({ token: 'abc' }))])
     expect(stderr).toContain('pawl api at http://127.0.0.1:1')
     for (const name of [KUBERNETES, 'kysely', 'pg', ...NEVER]) expect([...packages.keys()]).not.toContain(name)
-    expect(modules).toBeLessThan(545)
+    expect(modules).toBeLessThan(465)
   })
 
   it('loads the Kubernetes library for a kubeconfig with an auth provider', async () => {
@@ -88,7 +88,7 @@ describe('a steering command', { timeout: 120_000 }, () => {
     const { modules, packages, stderr } = load(['pause', 'inst/shop', '--kubeconfig', file])
     expect(stderr).toContain('no answer')
     for (const name of [KUBERNETES, 'kysely', 'pg', ...NEVER]) expect([...packages.keys()]).not.toContain(name)
-    expect(modules).toBeLessThan(545)
+    expect(modules).toBeLessThan(465)
   })
 })
 

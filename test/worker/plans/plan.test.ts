@@ -10,7 +10,7 @@ import { action, defineLevel, describe as drawn, done, nop, toJson } from '../..
 import { runCommand } from '../../support/pawl/run-command.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
-const plans = findPlans(createRegistry([], undefined, new Set()))
+const plans = await findPlans(createRegistry([], undefined, new Set()))
 
 describe('the plan of a kind', () => {
   it.each(['Execution', 'execution', 'executions', 'EXEC', 'executions.landscaper.gardener.cloud'])(
@@ -49,12 +49,12 @@ describe('the plan of a kind', () => {
   })
 })
 
-describe('two kinds with the same name', () => {
+describe('two kinds with the same name', async () => {
   const target = (apiVersion: string) => ({ apiVersion, kind: 'Service', plural: 'services', shortNames: ['svc'] })
   const level = (name: string, apiVersion: string) =>
     defineLevel({ name, target: target(apiVersion), queries: {}, plan: nop })
   const levels = [level('core', 'v1'), level('other', 'example.com/v1'), level('twice', 'v1')]
-  const services = findPlans({ levels, controllers: new Map() })
+  const services = await findPlans({ levels, controllers: new Map() })
 
   it.each(['Service', 'services', 'svc'])('are ambiguous by the name %s; the error lists their full names', (name) => {
     expect(() => planNamed(services, name)).toThrow(
@@ -169,12 +169,12 @@ describe('the known plans', () => {
   })
 })
 
-describe('the plan of a controller in level mode', () => {
+describe('the plan of a controller in level mode', async () => {
   const leaf = (name: string) => action(name, () => done)
   const target = { apiVersion: 'example.com/v1', kind: 'Shop', plural: 'shops' }
   const shop = { name: 'shop', target, queries: {}, plan: leaf('open'), finalizer: 'example.com/shop' }
   const levels = [defineLevel({ ...shop, onDelete: leaf('close'), onGone: leaf('clear') })]
-  const [planned] = findPlans({ levels, controllers: new Map() })
+  const [planned] = await findPlans({ levels, controllers: new Map() })
   if (planned === undefined) throw new Error('expected a plan')
 
   it('has one tree for every pass, one for deletions, and one for objects without the finalizer', () => {

@@ -9,7 +9,7 @@ import type { JournalQueries, QueryName } from '../../../activities/journal/read
 import type { Journal } from '../../../activities/journal/read/reader.ts'
 import { readState } from '../../dev/state.ts'
 import { isSameGroupKind } from '../../../workflows/kit/index.ts'
-import { findPlans } from '../../plans/find-plans.ts'
+import { plannedKinds } from '../../plans/find-plans.ts'
 import { type Config, readConfig } from '../../server/config.ts'
 import { builtInRegistry } from '../../server/registry.ts'
 import { UsageError } from '../../server/usage-error.ts'
@@ -57,7 +57,7 @@ export async function withJournal<Answer>(
   const config = readConfig()
   const namespace = await namespaceOf(flags, config)
   const session = await openLocation(await findJournal(flags, config), flags, config)
-  const ownKinds = findPlans(builtInRegistry).map(({ kind }) => kind)
+  const ownKinds = plannedKinds(builtInRegistry)
   try {
     const followed = await session.firstAnswer(session.questions.followedKinds())
     const kinds = queryableKinds(ownKinds, followed)

@@ -14,7 +14,7 @@ import {
   type JobModeController,
   writeJson,
 } from '../../../workflows/kit/index.ts'
-import { findPlans, type NamedKind } from '../../plans/find-plans.ts'
+import { plannedKinds, type NamedKind } from '../../plans/find-plans.ts'
 import { builtInRegistry } from '../../server/registry.ts'
 import { UsageError } from '../../server/usage-error.ts'
 import { queryableKinds, objectNamed } from '../query/object-name.ts'
@@ -148,7 +148,7 @@ export function steeredKinds(): readonly SteeredKind[] {
 
 /** Finds a kind of Pawl's controllers, with or without jobs. @throws UsageError if the words do not name an object of such a kind. */
 export function findControlledKind(words: readonly string[]): { readonly kind: NamedKind; readonly name: string } {
-  const controlled = findPlans(builtInRegistry).map(({ kind }) => kind)
+  const controlled = plannedKinds(builtInRegistry)
   const { kind, name } = objectNamed(words, queryableKinds(controlled, []))
   const found = controlled.find((one) => isSameGroupKind(one, kind))
   if (found === undefined) throw new Error(`kind "${groupKindText(kind)}" has no controller`)

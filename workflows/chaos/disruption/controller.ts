@@ -1,29 +1,12 @@
-// The Disruption controller in level mode, as one value. Source: seeds/chaos-controller.txt; spec/chaos.md 2.
+// The controller of Disruptions with its plans.
 
-import { defineLevel } from '../../kit/index.ts'
-import { EVENT_SOURCE, FINALIZER } from '../contract.ts'
-import { explainDisruption } from './explain.ts'
-import { type Disruption, disruptionKind } from './kind.ts'
-import { clouds } from './create-chaos-pods.ts'
-import { CHAOS_NAMESPACE_EXPRESSION, disruptionQueries, type DisruptionState } from './pass.ts'
-import { endOrphans } from './end-chaos-pods.ts'
-import { cleanUp, disrupt } from './plan.ts'
+import { addPlans, type LevelController } from '../../kit/index.ts'
+import { disruptionDeclaration } from './declaration.ts'
+import type { Disruption } from './kind.ts'
+import type { DisruptionState } from './pass.ts'
+import { disruptionPlans } from './plan.ts'
 
-export const disruptionController = defineLevel<DisruptionState, Disruption>({
-  name: 'disruption',
-  target: disruptionKind,
-  queries: disruptionQueries,
-  plan: disrupt,
-  eventSource: EVENT_SOURCE,
-  finalizer: FINALIZER,
-  onDelete: cleanUp,
-  onGone: endOrphans,
-  // Only workers with this wing poll the queue: others lack its configuration.
-  settings: { queue: 'chaos', events: 'along' },
-  explain: explainDisruption,
-  activities: clouds,
-  writes: [
-    { kind: 'v1/Pod', namespaces: [CHAOS_NAMESPACE_EXPRESSION], verbs: ['create', 'patch', 'delete'] },
-    { kind: `${disruptionKind.apiVersion}/${disruptionKind.kind}`, verbs: ['delete'] },
-  ],
-})
+export const disruptionController: LevelController<DisruptionState, Disruption> = addPlans(
+  disruptionDeclaration,
+  disruptionPlans,
+)

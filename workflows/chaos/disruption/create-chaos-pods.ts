@@ -7,9 +7,10 @@
 // M3. The Event on a target precedes the create of its chaos pod. If the pass fails in between, the next pass does
 //   both.
 
-import { action, done, later, type Outcome, activitiesOf, problemText } from '../../kit/index.ts'
+import { action, done, later, type Outcome, problemText } from '../../kit/index.ts'
 import { type InjectorKindName, kindNamesOf } from '../contract.ts'
 import { chaosPodName, chaosPod } from './chaos-pod.ts'
+import { clouds } from './cloud-calls.ts'
 import { remainingChaosPods, deleteChaosPods } from './end-chaos-pods.ts'
 import type { TargetInjections } from './kind.ts'
 import { targetsByName } from './observe-targets.ts'
@@ -209,10 +210,6 @@ async function createChaosPod(
       message: `chaos pod ${namespace}/${name} injects ${kind} into ${target}`,
     })
 }
-
-export const clouds = activitiesOf(() => import('../../../activities/chaos/cloud/find-hosts.ts'), {
-  findHosts: { timeoutMs: 30_000 },
-})
 
 /** The hosts of the cloud services in the spec, or the reason why they are unknown or too many. */
 export async function findCloudHosts(

@@ -3,7 +3,8 @@
 
 import { action, again, done, fail, type Outcome, sequential, when } from '../../kit/index.ts'
 import { chooseTargets, ignoreLostTargets } from './choose-targets.ts'
-import { endChaosPods } from './end-chaos-pods.ts'
+import { cleanUp } from './clean-up.ts'
+import { endChaosPods, endOrphans } from './end-chaos-pods.ts'
 import { expire, isExpired } from './expire.ts'
 import { recordSpec, recordChaosNamespace, takeOver } from './first-steps.ts'
 import { createChaosPods } from './create-chaos-pods.ts'
@@ -72,4 +73,4 @@ export const disrupt = sequential<DisruptionPass>(
   when((pass: DisruptionPass) => configOf(pass).controller.deleteOnly, deleteIt, when(isExpired, expire, inject)),
 )
 
-export { cleanUp } from './clean-up.ts'
+export const disruptionPlans = { plan: disrupt, onDelete: cleanUp, onGone: endOrphans }

@@ -1,22 +1,12 @@
-// The controller of FoundationDBClusters in level mode, as one value. Source: seeds/foundationdb-operator-technical-design.txt; spec/foundationdb.md 2.
+// The controller of FoundationDBClusters with its plan.
 
-import { defineLevel } from '../../kit/index.ts'
-import { CLUSTER_EVENT_SOURCE } from '../contract.ts'
-import { databaseCalls } from './database-calls.ts'
-import { explainCluster } from './explain.ts'
-import { clusterKind, type FoundationDBCluster } from './kind.ts'
-import { type ClusterState, clusterQueries } from './pass.ts'
-import { reconcileCluster } from './plan.ts'
+import { addPlans, type LevelController } from '../../kit/index.ts'
+import { clusterDeclaration } from './declaration.ts'
+import type { FoundationDBCluster } from './kind.ts'
+import type { ClusterState } from './pass.ts'
+import { clusterPlans } from './plan.ts'
 
-export const clusterController = defineLevel<ClusterState, FoundationDBCluster>({
-  name: 'fdbcluster',
-  target: clusterKind,
-  queries: clusterQueries,
-  plan: reconcileCluster,
-  eventSource: CLUSTER_EVENT_SOURCE,
-  // Only workers with this wing poll the queue: others lack the tools.
-  settings: { queue: 'foundationdb', events: 'along' },
-  explain: explainCluster,
-  activities: databaseCalls,
-  writes: ['v1/ConfigMap', 'v1/Service', 'v1/PersistentVolumeClaim', 'v1/Pod'],
-})
+export const clusterController: LevelController<ClusterState, FoundationDBCluster> = addPlans(
+  clusterDeclaration,
+  clusterPlans,
+)

@@ -1,7 +1,8 @@
 // Explains the status of a cluster to users: the step that did not finish, and its reason.
 
-import { fieldsOf, type JsonFields, listOf, type StatusExplanation, textOf } from '../../kit/index.ts'
-import { CLUSTER_LABEL, RECONCILED_CONDITION } from '../contract.ts'
+import { fieldsOf, type JsonFields, type StatusExplanation, textOf } from '../../kit/index.ts'
+import { CLUSTER_LABEL } from '../contract.ts'
+import { explainProgress } from '../explain-progress.ts'
 import { textsOf } from '../resources/object-metadata.ts'
 
 /** @param cluster the live object, or its projection without conditions. */
@@ -9,17 +10,8 @@ export function explainCluster(cluster: object): StatusExplanation {
   const fields = fieldsOf(cluster)
   if (fieldsOf(fields['spec'])['skip'] === true)
     return { phase: 'Skipped', summary: 'spec.skip is true; set it to false to let the controller continue' }
-  const { generations, conditions } = fieldsOf(fields['status'])
-  if (generations === undefined) return { phase: 'Pending' }
-  const { reconciled } = fieldsOf(generations)
-  const { generation } = fieldsOf(fields['metadata'])
-  const phase = Number(reconciled ?? 0) >= Number(generation) ? 'Reconciled' : 'Reconciling'
-  const found = listOf(conditions)
-    .map(fieldsOf)
-    .find(({ type }) => type === RECONCILED_CONDITION)
-  const message = textOf(found?.['message'])
-  if (message === '') return { phase }
-  return { phase, summary: `${textOf(found?.['reason'])}: ${message}`, ownPods: labelsOf(fields) }
+  const explanation = explainProgress(cluster)
+  return explanation.summary === undefined ? explanation : { ...explanation, ownPods: labelsOf(fields) }
 }
 
 /** The labels by which the controller finds its Pods. */

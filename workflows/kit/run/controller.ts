@@ -7,7 +7,7 @@ import type { Path, Projection } from '../kind/projection.ts'
 import type { Flow } from '../kind/kind.ts'
 import type { GroupKind } from '../kind/group-kind.ts'
 import type { WrittenKind } from './level/declared-writes.ts'
-import type { LevelController, LevelTarget } from './level/define-level.ts'
+import type { LevelDeclaration, LevelTarget } from './level/define-level.ts'
 import type { LevelSettings } from './level/level-settings.ts'
 import { levelKinds, levelRoutes } from './level/level-routes.ts'
 import type { DryRun } from './job/dry-run.ts'
@@ -206,7 +206,7 @@ export interface LevelModeController extends AnyController {
 export type Controller = JobModeController | LevelModeController
 
 /** Converts a controller in level mode to the engine's type. */
-export function levelMode(level: LevelController): LevelModeController {
+export function levelMode(level: LevelDeclaration): LevelModeController {
   return {
     name: level.name,
     mode: 'level',

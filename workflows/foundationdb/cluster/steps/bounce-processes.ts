@@ -16,7 +16,7 @@ import {
   readDatabase,
 } from '../context.ts'
 import type { ProcessGroupStatus } from '../kind.ts'
-import { lockInput, takeLock } from '../lock.ts'
+import { lockInput, takeLock, usedLock } from '../lock.ts'
 import { conditionSince, hasCondition, isMarked } from '../process-groups.ts'
 import { needsGeneration } from '../reconciliation-check.ts'
 import { failWith, SHORT_DELAY_MS, stopFor, type StepResult, withEvent } from '../requeue.ts'
@@ -106,6 +106,8 @@ async function bounceAll(context: ClusterContext, status: DatabaseStatus): Promi
   const address = databaseAddress(context)
   if (address === undefined) return undefined
   if (!status.isAvailable) return upgradeWaits(context, 'the database is unavailable')
+  const outdated = withoutBinary(context, status)
+  if (outdated.length > 0) return upgradeWaits(context, `Pods have no binary of this version: ${outdated.join(', ')}`)
   const { lock, version: target } = context.settings
   if (lock.isUsed) {
     const processGroups = processGroupsIn(context).map(({ processGroupID }) => processGroupID)
@@ -130,6 +132,16 @@ async function bounceAll(context: ClusterContext, status: DatabaseStatus): Promi
   return await kill(context, addresses, true)
 }
 
+/**
+ * The process groups whose processes would restart with the running version, which could not join the others. An update of the sidecars that ended early
+ * leaves such ones.
+ */
+function withoutBinary(context: ClusterContext, status: DatabaseStatus): readonly string[] {
+  return processGroupsIn(context)
+    .filter((group) => !isMarked(group) && isReported(status, group) && !hasCondition(group, 'IncorrectCommandLine'))
+    .map(({ processGroupID }) => processGroupID)
+}
+
 function unpreparedProcesses({ processes }: DatabaseStatus, prepared: ReadonlySet<string>): readonly string[] {
   return processes
     .filter(({ processClass }) => processClass !== 'test' && processClass !== 'tester')
@@ -145,7 +157,7 @@ function upgradeWaits({ settings }: ClusterContext, reason: string): StepResult 
 async function kill(context: ClusterContext, addresses: readonly string[], isUpgrade: boolean): Promise<StepResult> {
   const address = databaseAddress(context)
   if (address === undefined) return undefined
-  const result = await context.calls.kill({ ...address, addresses, isUpgrade })
+  const result = await context.calls.kill({ ...address, ...usedLock(context), addresses, isUpgrade })
   if ('failure' in result) return failWith(result.failure.message)
   await noteRecovery(context)
   return stopFor('processes were restarted; their state is read again', SHORT_DELAY_MS)

@@ -1,6 +1,6 @@
 // `defineLevel`: a controller in level mode as one pure value with its kind, queries and plan. Worker and bridge read this value; loop/run-level.ts
-// runs it.
-// Source: docs/adr/0011.
+// runs it. `declareLevel` makes the part without plans: only the workflow sandbox and drawings need plans, whose steps are many modules.
+// Source: docs/adr/0011, docs/adr/0083.
 
 import { type DeclaredWrite, type WrittenKind, writtenKinds } from './declared-writes.ts'
 import type { JsonObject, LevelPass } from './level-pass.ts'
@@ -36,32 +36,29 @@ export interface LevelTarget extends LevelResource {
 export type SentTarget = Pick<LevelTarget, keyof LevelResource | 'statusSubresource'>
 
 /** The input of `defineLevel`. */
-export interface LevelDefinition<State, Target> {
+export interface LevelDefinition<State, Target> extends LevelTerms<State>, LevelPlans<State, Target> {}
+
+/** The input of `declareLevel`. */
+export interface DeclarationInput<State, Target> extends LevelTerms<State> {
+  /** Imports the plans when `pawl plan` draws them: `async () => (await import('./plan.ts')).shopPlans`. */
+  readonly loadPlans: () => Promise<LevelPlans<State, Target>>
+}
+
+/** Everything in a definition except the plans. */
+interface LevelTerms<State> {
   /** Name of the controller and its workflow type; its field manager is `pawl-<name>`. Starts with a small letter, then letters and digits. */
   readonly name: string
   /** The kind that it reconciles. */
   readonly target: LevelTarget
   /** The objects that a pass observes, by name of the state; usually generated from a document. */
   readonly queries: Readonly<Record<keyof State & string, StateQuery>>
-  /** The plan of a pass while the object exists. */
-  readonly plan: Step<LevelPass<State, Target>>
   /**
    * Starts runs only for events of objects for which it returns true, like predicates of controller-runtime. It gets metadata and the fields of
    * `target.projection`, for the object before and after the event. Pure. Default: all objects.
    */
   readonly predicate?: (object: Projection) => boolean
-  /** Functions that run around every step of the plans. */
-  readonly hooks?: StepHooks<LevelPass<State, Target>>
   /** Keeps an object with a deletionTimestamp until `onDelete` is done; added before the first pass. `domain/name`. */
   readonly finalizer?: string
-  /** The plan of a pass while the object has a deletionTimestamp; requires `finalizer`. Default: nothing. */
-  readonly onDelete?: Step<LevelPass<State, Target>>
-  /**
-   * The plan of a pass after another client has removed the finalizer and `onDelete` was not done. For a deleted object the target has only kind,
-   * name,
-   * namespace and uid, and no status is written. Hooks are not called. Requires `finalizer`. Default: nothing.
-   */
-  readonly onGone?: Step<LevelPass<State, Gone<Target>>>
   /** Activities that its actions may call besides Kubernetes (`pass.call`); created by `activitiesOf`. */
   readonly activities?: OwnActivities
   /** Plurals of kinds outside of Kubernetes: `{ 'example.com/v1/Gadget': 'gadgets' }`. */
@@ -78,6 +75,24 @@ export interface LevelDefinition<State, Target> {
   readonly explain?: ExplainStatus
 }
 
+/** The plans of a controller. */
+export interface LevelPlans<State, Target> {
+  /** The plan of a pass while the object exists. */
+  readonly plan: Step<LevelPass<State, Target>>
+  /** Functions that run around every step of the plans. */
+  readonly hooks?: StepHooks<LevelPass<State, Target>>
+  /** Whether an object needs the finalizer; a pass removes it from an object that does not. Pure. Default: all objects. */
+  readonly needsFinalizer?: (target: Target) => boolean
+  /** The plan of a pass while the object has a deletionTimestamp; requires `finalizer`. Default: nothing. */
+  readonly onDelete?: Step<LevelPass<State, Target>>
+  /**
+   * The plan of a pass after another client has removed the finalizer and `onDelete` was not done. For a deleted object the target has only kind,
+   * name,
+   * namespace and uid, and no status is written. Hooks are not called. Requires `finalizer`. Default: nothing.
+   */
+  readonly onGone?: Step<LevelPass<State, Gone<Target>>>
+}
+
 /** An object with known apiVersion, kind and metadata; other fields may be missing. */
 export type Gone<Target> = Partial<Target> & Pick<Target, keyof Target & ('apiVersion' | 'kind' | 'metadata')>
 
@@ -87,18 +102,14 @@ export type AnyLevelPass = LevelPass<Record<string, unknown>, JsonObject>
 // Only for the type checker: the types of a pass.
 declare const seenBy: unique symbol
 
-/** The result of `defineLevel`. The engine ignores the type parameters; tests use them. */
-export interface LevelController<State = unknown, Target = unknown> {
+/** The result of `declareLevel`: everything about a controller except its plans. The engine ignores the type parameters. */
+export interface LevelDeclaration<State = unknown, Target = unknown> {
   readonly [seenBy]?: { readonly state: State; readonly target: Target }
   readonly name: string
   readonly target: LevelTarget
   readonly queries: Readonly<Record<string, StateQuery>>
-  readonly plan: Step<AnyLevelPass>
   readonly predicate: ((object: Projection) => boolean) | undefined
-  readonly hooks: StepHooks<AnyLevelPass> | undefined
   readonly finalizer: string | undefined
-  readonly onDelete: Step<AnyLevelPass> | undefined
-  readonly onGone: Step<AnyLevelPass> | undefined
   readonly activities: OwnActivities | undefined
   readonly plurals: Readonly<Record<string, string>>
   readonly withoutNamespace: readonly string[]
@@ -106,6 +117,16 @@ export interface LevelController<State = unknown, Target = unknown> {
   readonly eventSource: string | undefined
   readonly settings: LevelSettings | undefined
   readonly explain?: ExplainStatus | undefined
+  readonly loadPlans: () => Promise<LevelPlans<Record<string, unknown>, JsonObject>>
+}
+
+/** The result of `defineLevel`. The engine ignores the type parameters; tests use them. */
+export interface LevelController<State = unknown, Target = unknown> extends LevelDeclaration<State, Target> {
+  readonly plan: Step<AnyLevelPass>
+  readonly hooks: StepHooks<AnyLevelPass> | undefined
+  readonly needsFinalizer: ((target: JsonObject) => boolean) | undefined
+  readonly onDelete: Step<AnyLevelPass> | undefined
+  readonly onGone: Step<AnyLevelPass> | undefined
 }
 
 const NAME = /^[a-z][A-Za-z0-9]{0,62}$/
@@ -121,32 +142,42 @@ const DOTTED_FINALIZER = /^[a-z0-9-]+(?:\.[a-z0-9-]+){2,}$/
  * finalizer for a read-only target, a kind with unknown plural, invalid `writes` or settings.
  */
 export function defineLevel<State, Target>(definition: LevelDefinition<State, Target>): LevelController<State, Target> {
-  const { name, target, queries, finalizer, onDelete, onGone, plurals = {}, withoutNamespace = [] } = definition
+  return addPlans(withoutPlans<State, Target>(definition), definition)
+}
+
+/**
+ * Declares a controller whose plans are in other modules, for the file `declaration.ts` of a wing's kind. `addPlans` completes it in
+ * `controller.ts`. Processes that run no passes then load no plans.
+ *
+ * @throws as `defineLevel`.
+ */
+export function declareLevel<State, Target>(
+  definition: DeclarationInput<State, Target>,
+): LevelDeclaration<State, Target> {
+  // Drawings ignore the pass of the steps.
+  const loadPlans = definition.loadPlans as unknown as LevelDeclaration['loadPlans']
+  return { ...withoutPlans<State, Target>(definition), loadPlans }
+}
+
+type WithoutPlans<State, Target> = Omit<LevelDeclaration<State, Target>, 'loadPlans'>
+
+function withoutPlans<State, Target>(definition: LevelTerms<State>): WithoutPlans<State, Target> {
+  const { name, target, queries, finalizer, plurals = {}, withoutNamespace = [] } = definition
   if (!NAME.test(name))
     throw new Error(
       `controller "${name}": the name is invalid; expected letters and digits, with a lower-case letter first`,
     )
   if (finalizer !== undefined) checkFinalizer(name, finalizer, target)
-  for (const [field, step] of Object.entries({ onDelete, onGone }))
-    if (step !== undefined && finalizer === undefined)
-      throw new Error(
-        `controller ${name}: found ${field} without finalizer; add a finalizer, because without it the object disappears before the clean-up`,
-      )
   if (definition.settings !== undefined) checkSettings(name, definition.settings)
-  const controller: LevelController<State, Target> = {
+  const controller: WithoutPlans<State, Target> = {
     name,
     target,
     queries,
     finalizer,
     plurals,
     withoutNamespace,
-    hooks: definition.hooks as unknown as StepHooks<AnyLevelPass> | undefined,
     writes: writtenKinds(name, definition.writes ?? []),
-    // The loop passes states and target as the definition's queries and kind describe them.
-    plan: definition.plan as unknown as Step<AnyLevelPass>,
     predicate: definition.predicate,
-    onDelete: onDelete as unknown as Step<AnyLevelPass> | undefined,
-    onGone: onGone as unknown as Step<AnyLevelPass> | undefined,
     activities: definition.activities,
     eventSource: definition.eventSource,
     settings: definition.settings,
@@ -155,6 +186,37 @@ export function defineLevel<State, Target>(definition: LevelDefinition<State, Ta
   for (const query of Object.values<StateQuery>(queries)) resourceOf(controller, query.kind)
   controller.writes.forEach((write) => checkPlace(controller, write))
   return controller
+}
+
+/** Adds the plans to a declaration. @throws a plain Error for `needsFinalizer`, `onDelete` or `onGone` without finalizer. */
+export function addPlans<State, Target>(
+  declaration: WithoutPlans<State, Target>,
+  { plan, hooks, needsFinalizer, onDelete, onGone }: LevelPlans<State, Target>,
+): LevelController<State, Target> {
+  for (const [field, given] of Object.entries({ needsFinalizer, onDelete, onGone }))
+    if (given !== undefined && declaration.finalizer === undefined)
+      throw new Error(
+        `controller ${declaration.name}: found ${field} without finalizer; add a finalizer, because without it the object disappears before the clean-up`,
+      )
+  const controller: LevelController<State, Target> = {
+    ...declaration,
+    // The loop passes states and target as the definition's queries and kind describe them.
+    plan: plan as unknown as Step<AnyLevelPass>,
+    hooks: hooks as unknown as StepHooks<AnyLevelPass> | undefined,
+    needsFinalizer: needsFinalizer as unknown as LevelController['needsFinalizer'],
+    onDelete: onDelete as unknown as Step<AnyLevelPass> | undefined,
+    onGone: onGone as unknown as Step<AnyLevelPass> | undefined,
+    loadPlans: async () => await Promise.resolve(controller as Awaited<ReturnType<LevelDeclaration['loadPlans']>>),
+  }
+  return controller
+}
+
+/** Whether the object has to have the controller's finalizer. */
+export function needsFinalizerOf(
+  { finalizer, needsFinalizer }: Pick<LevelController, 'finalizer' | 'needsFinalizer'>,
+  target: JsonObject,
+): boolean {
+  return finalizer !== undefined && (needsFinalizer?.(target) ?? true)
 }
 
 function checkFinalizer(name: string, finalizer: string, { isReadOnly }: LevelTarget): void {
@@ -166,7 +228,7 @@ function checkFinalizer(name: string, finalizer: string, { isReadOnly }: LevelTa
     )
 }
 
-function checkPlace(controller: LevelController, { kind, namespaces }: WrittenKind): void {
+function checkPlace(controller: Parameters<typeof resourceOf>[0], { kind, namespaces }: WrittenKind): void {
   if (resourceOf(controller, kind).withoutNamespace !== true || namespaces.length === 0) return
   throw new Error(
     `controller ${controller.name}: \`writes\` has namespaces for ${kind}; remove them, because the kind is cluster-scoped`,
@@ -180,7 +242,12 @@ function checkPlace(controller: LevelController, { kind, namespaces }: WrittenKi
  * @throws a plain Error for an unknown plural.
  */
 export function resourceOf(
-  { name, target, plurals, withoutNamespace }: LevelController,
+  {
+    name,
+    target,
+    plurals,
+    withoutNamespace,
+  }: Pick<LevelDeclaration, 'name' | 'target' | 'plurals' | 'withoutNamespace'>,
   kindName: string,
 ): LevelResource {
   const slash = kindName.lastIndexOf('/')

@@ -5,8 +5,9 @@
 //       label
 // and annotation where the target can own by label (owners.ts; declared-writes.ts, W4).
 //   V3. Other objects of a queried kind wake the runs that subscribed to them (`subscriptionsOf`).
+//   V4. The bridge watches no kind that only quiet queries read.
 
-import { isSameKind, type LevelController, type LevelResource, resourceOf } from './define-level.ts'
+import { isSameKind, type LevelDeclaration, type LevelResource, resourceOf } from './define-level.ts'
 import { type GroupKind, groupKindOf, groupKindText } from '../../kind/group-kind.ts'
 import { canonicalJson, CONTENT, path, type Path, valueAt } from '../../kind/projection.ts'
 import { OWNERSHIP_LABEL_PATHS, labelledOwner, ownerOfKind } from '../owners.ts'
@@ -16,7 +17,7 @@ import { requiredIndexKeys, type IndexKey } from './index-keys.ts'
 import { couldOwnByLabel } from './declared-writes.ts'
 
 /** The routes of a controller. */
-export function levelRoutes(controller: LevelController): ControllerRoutes {
+export function levelRoutes(controller: LevelDeclaration): ControllerRoutes {
   const { name, target } = controller
   const own = groupKindText(groupKindOf(target))
   const states = new Set(stateResources(controller).map((state) => groupKindText(groupKindOf(state))))
@@ -43,14 +44,16 @@ export function levelRoutes(controller: LevelController): ControllerRoutes {
   return { controller: name, byKind: Object.fromEntries([own, ...states].map((kind) => [kind, route])) }
 }
 
-function isAccepted({ predicate }: LevelController, { projection, previous }: RoutedEvent): boolean {
+function isAccepted({ predicate }: LevelDeclaration, { projection, previous }: RoutedEvent): boolean {
   return predicate === undefined || predicate(projection) || (previous !== undefined && predicate(previous))
 }
 
 /** The kinds that the bridge watches for a controller; every change of their objects counts. */
-export function levelKinds(controller: LevelController): readonly WatchedKind[] {
+export function levelKinds(controller: LevelDeclaration): readonly WatchedKind[] {
   const { target } = controller
-  const others = stateResources(controller).filter((resource) => !isSameKind(resource, target))
+  const others = stateResources(controller).filter(
+    (resource) => !isSameKind(resource, target) && isWatched(controller, resource),
+  )
   const paths = (resource: LevelResource) => (isMarked(controller, resource) ? OWNERSHIP_LABEL_PATHS : [])
   return [
     { ...followed(target, target.projection), ...indexKeySourcesOf(controller, target) },
@@ -62,9 +65,16 @@ export function levelKinds(controller: LevelController): readonly WatchedKind[] 
   ]
 }
 
+/** V4 */
+export function isWatched({ queries, writes }: LevelDeclaration, { apiVersion, kind }: LevelResource): boolean {
+  const name = `${apiVersion}/${kind}`
+  const isFollowed = Object.values(queries).some((query) => query.kind === name && query.quiet !== true)
+  return isFollowed || writes.some((write) => write.kind === name)
+}
+
 /** The fields of the kind that are index keys; none if no query selects by labels or fields. */
 function indexKeySourcesOf(
-  { queries }: LevelController,
+  { queries }: LevelDeclaration,
   { apiVersion, kind }: LevelResource,
 ): Pick<WatchedKind, 'indexKeys'> {
   const observed = Object.values(queries).filter(
@@ -78,7 +88,7 @@ function indexKeySourcesOf(
 }
 
 /** Q6: the field selector that all queries of the kind share; none if a query needs all objects or the controller writes the kind. */
-function fieldsOf({ queries, writes }: LevelController, { apiVersion, kind }: LevelResource) {
+function fieldsOf({ queries, writes }: LevelDeclaration, { apiVersion, kind }: LevelResource) {
   const named = `${apiVersion}/${kind}`
   const [fields, ...others] = Object.values(queries)
     .filter((query) => query.kind === named)
@@ -94,7 +104,7 @@ export function isSameFields(one: FollowedFields, other: FollowedFields): boolea
 }
 
 /** Whether a target can own objects of the kind by label. */
-function isMarked({ writes, queries }: LevelController, { apiVersion, kind, withoutNamespace }: LevelResource) {
+function isMarked({ writes, queries }: LevelDeclaration, { apiVersion, kind, withoutNamespace }: LevelResource) {
   const name = `${apiVersion}/${kind}`
   const written = writes.find((write) => write.kind === name)
   const isObserved = Object.values(queries).some((query) => query.kind === name && query.owned === 'label')
@@ -151,13 +161,13 @@ function subscriptionOf(
     : undefined
 }
 
-function stateResources(controller: LevelController): readonly LevelResource[] {
+function stateResources(controller: LevelDeclaration): readonly LevelResource[] {
   const named = [...Object.values(controller.queries), ...controller.writes]
   const all = named.map(({ kind }) => resourceOf(controller, kind))
   return all.filter((resource, index) => all.findIndex((one) => isSameKind(one, resource)) === index)
 }
 
-function ownersOf({ name: controller, target, writes }: LevelController, event: RoutedEvent): readonly Route[] {
+function ownersOf({ name: controller, target, writes }: LevelDeclaration, event: RoutedEvent): readonly Route[] {
   const places = [event.projection, event.previous ?? {}].flatMap((projection) => {
     const owner = ownerOfKind(projection, groupKindOf(target))
     const namespace = target.withoutNamespace === true ? '' : event.namespace
