@@ -95,9 +95,7 @@ describe('a measurement', () => {
       },
     } as unknown as KubeClient
     const samplesOf = (path: string) => [{ name: path, value: 1 }]
-    const measure = measureKind({ kind: clusterKind, samplesOf: samplesOf }, kube, () =>
-      Promise.resolve(state.listed),
-    )
+    const measure = measureKind({ kind: clusterKind, samplesOf: samplesOf }, kube, () => Promise.resolve(state.listed))
     return { requests, state, measure }
   }
   const listed = (name: string, version: number) => ({ uid: name, namespace: 'shop', name, resource_version: version })
