@@ -25,8 +25,9 @@ import {
   readDatabase,
   updateStatus,
 } from '../context.ts'
-import { takeLock } from '../lock.ts'
+import { takeLock, usedLock } from '../lock.ts'
 import { needsGeneration } from '../reconciliation-check.ts'
+import { recoveringDelay } from '../recovery-delay.ts'
 import { continueWith, failWith, NO_DELAY_MS, SHORT_DELAY_MS, stopFor, type StepResult, withEvent } from '../requeue.ts'
 
 const STAGE_DELAY_MS = 30_000
@@ -51,7 +52,8 @@ export const updateDatabaseConfiguration = clusterStep('UpdateDatabaseConfigurat
   const problem = stateProblem(context, database)
   if (problem !== undefined) {
     needsGeneration(context, 'needsConfigurationChange')
-    return withEvent('NeedsConfigurationChange', continueWith(`the configuration waits: ${problem}`, STATE_DELAY_MS))
+    const delayMs = recoveringDelay(database, STATE_DELAY_MS)
+    return withEvent('NeedsConfigurationChange', continueWith(`the configuration waits: ${problem}`, delayMs))
   }
   const blocked = await takeLock(context)
   if (blocked !== undefined) return blocked
@@ -92,7 +94,7 @@ async function changeConfiguration(
   const address = databaseAddress(context)
   if (address === undefined) return undefined
   await normalEvent(context, 'ConfiguringDatabase', `Setting database configuration to ${configuration}`)
-  const result = await context.calls.configure({ ...address, configuration, isNew: false })
+  const result = await context.calls.configure({ ...address, ...usedLock(context), configuration, isNew: false })
   if ('failure' in result) return failWith(result.failure.message)
   await noteRecovery(context)
   return isLast
