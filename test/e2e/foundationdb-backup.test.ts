@@ -37,7 +37,7 @@ const CLUSTER = {
     processCounts: { storage: 1, log: 1, stateless: 1 },
     faultDomain: { key: 'foundationdb.org/none' },
     // A changed Pod template must not disturb the database of this file.
-    automationOptions: { podUpdateStrategy: 'Delete', deletionMode: 'None' },
+    automationOptions: { podUpdateStrategy: 'Delete', deletionMode: 'None', maxConcurrentReplacements: 0 },
   },
 }
 
