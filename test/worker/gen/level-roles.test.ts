@@ -67,6 +67,12 @@ describe('the roles of a controller', () => {
     expect(worker).toEqual(['shops.example.com: get patch', ...EVENTS])
   })
 
+  it('allow the bridge no watch of a kind that only quiet queries read', () => {
+    const roles = rolesOf({ queries: { nodes: { kind: 'v1/Node', many: true, quiet: true } } })
+    expect(Object.keys(roles).filter((role) => roles[role]?.includes(`nodes: ${WATCH}`))).toEqual([])
+    expect(Object.keys(roles).filter((role) => roles[role]?.includes('nodes: list'))).toHaveLength(1)
+  })
+
   it('allow `get` for queries by name, `list` for other queries, and writes of the declared kinds', () => {
     const queries = {
       own: { kind: 'v1/ConfigMap', name: '${target.metadata.name}' },
