@@ -69,8 +69,9 @@ describe('the roles of a controller', () => {
 
   it('allow the bridge no watch of a kind that only quiet queries read', () => {
     const roles = rolesOf({ queries: { nodes: { kind: 'v1/Node', many: true, quiet: true } } })
-    expect(Object.keys(roles).filter((role) => roles[role]?.includes(`nodes: ${WATCH}`))).toEqual([])
-    expect(Object.keys(roles).filter((role) => roles[role]?.includes('nodes: list'))).toHaveLength(1)
+    expect(roles['ClusterRole pawl-bridge-shop']).toEqual([`shops.example.com: ${WATCH}`])
+    expect(roles['ClusterRole pawl-worker-shop']).toContain('shops.example.com: get')
+    expect(JSON.stringify(roles).match(/nodes: [a-z ]+/g)).toEqual(['nodes: list'])
   })
 
   it('allow `get` for queries by name, `list` for other queries, and writes of the declared kinds', () => {
