@@ -18,8 +18,17 @@ import { podName, volumeClaimName } from '../model/process-group-id.ts'
 import { changeProcessGroups, type ClusterContext, processGroupsIn, updateStatus } from './context.ts'
 import { type ExpectedObjects, includes } from './expected-objects.ts'
 import type { ProcessGroupStatus } from './kind.ts'
+import { withTaintConditions } from './node-taints.ts'
 import { isSameCommandLine } from '../resources/monitor-configuration.ts'
-import { imageOf, isRunning, isTerminating, type ObservedPod, processClassOf, processGroupOf } from './observed.ts'
+import {
+  hasEnded,
+  imageOf,
+  isRunning,
+  isTerminating,
+  type ObservedPod,
+  processClassOf,
+  processGroupOf,
+} from './observed.ts'
 import {
   hasPassed,
   isExcluded,
@@ -80,7 +89,7 @@ function observed(context: ClusterContext, group: ProcessGroupStatus, observatio
   const own = processesOf(status, id)
   const zone = own[0]?.locality['zoneid']
   const current = withExclusion(context, group, own, status)
-  return withConditions(
+  const next = withConditions(
     {
       ...current,
       ...(zone !== undefined && { faultDomain: zone }),
@@ -95,6 +104,7 @@ function observed(context: ClusterContext, group: ProcessGroupStatus, observatio
     },
     context.now,
   )
+  return withTaintConditions(context, next, pod)
 }
 
 function processesOf(status: DatabaseStatus | undefined, id: string): readonly ProcessStatus[] {
@@ -143,8 +153,7 @@ function isFailing(pod: ObservedPod | undefined, failedSeconds: number, now: Mom
   if (pod === undefined) return false
   const { deletionTimestamp } = pod.metadata
   if (deletionTimestamp !== undefined) return hasPassed(deletionTimestamp, failedSeconds, now)
-  const { phase } = pod.status ?? {}
-  return phase === 'Failed' || (phase === 'Running' && !isRunning(pod))
+  return hasEnded(pod) || (pod.status?.phase === 'Running' && !isRunning(pod))
 }
 
 function podConditions(group: ProcessGroupStatus, pod: ObservedPod, expected: ExpectedObjects): Conditions {

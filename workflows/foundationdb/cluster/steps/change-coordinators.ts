@@ -2,8 +2,13 @@
 // spec/foundationdb.md 2.19, 4.9.
 
 import type { DatabaseStatus } from '../../../../activities/foundationdb/database/status.ts'
-import { checkCoordinators, chooseCoordinators, coordinatorCandidates } from '../../database/coordinators.ts'
-import { availabilityProblem } from '../../database/safety.ts'
+import {
+  checkCoordinators,
+  chooseCoordinators,
+  coordinatorCandidates,
+  type CoordinatorRules,
+} from '../../database/coordinators.ts'
+import { availabilityProblem, recoveryProblem } from '../../database/safety.ts'
 import { clusterStep } from '../cluster-step.ts'
 import {
   availableDatabase,
@@ -15,6 +20,7 @@ import {
 } from '../context.ts'
 import { coordinatorRules } from '../coordinator-rules.ts'
 import { takeLock, usedLock } from '../lock.ts'
+import { settlingDelay } from '../recovery-delay.ts'
 import { continueWith, failWith, NO_DELAY_MS, type StepResult, stopFor, withEvent } from '../requeue.ts'
 
 export const changeCoordinators = clusterStep('ChangeCoordinators', async (context) => {
@@ -28,9 +34,11 @@ export const changeCoordinators = clusterStep('ChangeCoordinators', async (conte
     return withEvent('DeferringCoordinatorChange', continueWith(message))
   }
   const reason = check.problems.join('; ')
-  const problem = recoveryProblem(context, database) ?? availabilityProblem(database)
-  if (problem !== undefined) return stopFor(`the coordinators must change (${reason}), but ${problem}`)
-  const choice = chooseCoordinators(coordinatorCandidates(database.processes, rules), rules)
+  const least = leastSeconds(context, database)
+  const problem = recoveryProblem(database, least) ?? availabilityProblem(database)
+  if (problem !== undefined)
+    return stopFor(`the coordinators must change (${reason}), but ${problem}`, settlingDelay(database, least))
+  const choice = chooseCoordinators(reachableCandidates(database, rules), rules)
   if ('problem' in choice) return stopFor(`the coordinators must change (${reason}): ${choice.problem}`)
   const blocked = await takeLock(context)
   if (blocked !== undefined) return blocked
@@ -39,11 +47,15 @@ export const changeCoordinators = clusterStep('ChangeCoordinators', async (conte
   return await change(context, addresses)
 })
 
-function recoveryProblem({ waits }: ClusterContext, { coordinators, recovery }: DatabaseStatus): string | undefined {
-  const isLost = coordinators.some(({ isReachable }) => !isReachable)
-  const least = isLost ? waits.replaceCoordinator : waits.moveCoordinators
-  const { secondsSince = Infinity } = recovery
-  return secondsSince < least ? `the last recovery was less than ${least} s ago` : undefined
+/** The database may report a process for some seconds after its end, but does not accept it as a coordinator. */
+function reachableCandidates({ coordinators, processes }: DatabaseStatus, rules: CoordinatorRules) {
+  const lost = new Set(coordinators.filter(({ isReachable }) => !isReachable).map(({ address }) => address))
+  return coordinatorCandidates(processes, rules).filter(({ address }) => !lost.has(address))
+}
+
+/** After the last recovery. */
+function leastSeconds({ waits }: ClusterContext, { coordinators }: DatabaseStatus): number {
+  return coordinators.some(({ isReachable }) => !isReachable) ? waits.replaceCoordinator : waits.moveCoordinators
 }
 
 async function change(context: ClusterContext, addresses: readonly string[]): Promise<StepResult> {
