@@ -8,7 +8,7 @@ const general = (settings: object) => ({ processes: { general: settings } })
 const podSpec = (spec: object) => general({ podTemplate: { spec } })
 const parameter = (text: string) => general({ customParameters: [text] })
 
-/** What each spec tries, the field that the rules name, and the spec, which the schema of the CRD accepts. */
+/** Rows of an attack, the field that the rules name, and a spec that the schema of the CRD accepts. */
 export const HOSTILE_CLUSTERS: readonly (readonly [string, string, object])[] = [
   ['a line of a configuration', `${GENERAL}.customParameters[0]`, parameter('knob_a=1\ncommand = /bin/sh')],
   ['a second command', `${GENERAL}.customParameters[0]`, parameter('knob_a=1; kill')],
