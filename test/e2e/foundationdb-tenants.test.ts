@@ -7,8 +7,9 @@ import { afterAll, describe, expect, it, vi } from 'vitest'
 import { SIDECAR_PORT } from '../../activities/foundationdb/pod-client/sidecar-client.ts'
 import type { KubeObject, ObjectList } from '../../activities/kube/client.ts'
 import { GROUP, VERSION } from '../../workflows/foundationdb/contract.ts'
-import { PATIENCE } from '../support/foundationdb/backend.ts'
+import { PATIENCE, TEST_LIMIT } from '../support/foundationdb/backend.ts'
 import { useDatabases } from '../support/foundationdb/clusters.ts'
+import { HOSTILE_CLUSTERS } from '../support/foundationdb/hostile-specs.ts'
 import { KeyWriter } from '../support/foundationdb/key-writer.ts'
 import { logTools } from '../support/foundationdb/logged-tools.ts'
 
@@ -80,7 +81,7 @@ async function hasFile(pod: KubeObject, file: string): Promise<boolean> {
 describe('a FoundationDBCluster next to one of the same name in another namespace', () => {
   let neighbour: unknown
 
-  it('has its own database', { timeout: 240_000 }, async () => {
+  it('has its own database', TEST_LIMIT, async () => {
     await Promise.all([shop().create(cluster(NAME)), rival().create(cluster(NAME))])
     const [one, other] = await Promise.all([shop().untilReconciled(NAME), rival().untilReconciled(NAME)])
     expect(one.status?.connectionString).not.toBe(other.status?.connectionString)
@@ -89,7 +90,7 @@ describe('a FoundationDBCluster next to one of the same name in another namespac
     neighbour = await traces()
   })
 
-  it('F13: restarts all processes at once for a knob, and recreates no Pod', { timeout: 120_000 }, async () => {
+  it('F13: restarts all processes at once for a knob, and recreates no Pod', TEST_LIMIT, async () => {
     const before = await pods()
     await shop().patch(NAME, { processes: { general: { customParameters: ['knob_min_trace_severity=20'] } } })
     await shop().untilReconciled(NAME)
@@ -99,36 +100,32 @@ describe('a FoundationDBCluster next to one of the same name in another namespac
     expect(uids(await pods())).toEqual(uids(before))
   })
 
-  it(
-    'F8, F30: replaces its only coordinator, after the data and the coordinator have moved',
-    { timeout: 180_000 },
-    async () => {
-      const { status } = await shop().get(NAME)
-      const isCoordinator = (addresses: readonly string[] = []) =>
-        addresses.some((address) => status?.connectionString?.includes(`@${address}:`))
-      const { processGroupID: id = '' } = status?.processGroups?.find(({ addresses }) => isCoordinator(addresses)) ?? {}
-      await shop().patch(NAME, { processGroupsToRemove: [id] })
-      await untilCommand('exclude no_wait')
-      // The replacement comes first.
-      expect(await pods()).toHaveLength(4)
-      await untilCommand('include')
-      await vi.waitFor(async () => {
-        const { status: after } = await shop().get(NAME)
-        expect(after?.processGroups?.map(({ processGroupID }) => processGroupID)).not.toContain(id)
-      }, PATIENCE)
-      const after = await shop().untilReconciled(NAME)
-      expect(after.status?.connectionString).not.toBe(status?.connectionString)
-      expect(tools.commands('--exec coordinators')).toHaveLength(1)
-      const claims = await shop().objects('persistentvolumeclaims', NAME)
-      expect(claims.map(({ metadata: { name } }) => name)).not.toContain(`${NAME}-${id}-data`)
-      expect([(await pods()).length, claims.length]).toEqual([3, 2])
-      expect(tools.commands('kill;')).toHaveLength(1)
-    },
-  )
+  it('F8, F30: replaces its only coordinator, after the data and the coordinator have moved', TEST_LIMIT, async () => {
+    const { status } = await shop().get(NAME)
+    const isCoordinator = (addresses: readonly string[] = []) =>
+      addresses.some((address) => status?.connectionString?.includes(`@${address}:`))
+    const { processGroupID: id = '' } = status?.processGroups?.find(({ addresses }) => isCoordinator(addresses)) ?? {}
+    await shop().patch(NAME, { processGroupsToRemove: [id] })
+    await untilCommand('exclude no_wait')
+    // The replacement comes first.
+    expect(await pods()).toHaveLength(4)
+    await untilCommand('include')
+    await vi.waitFor(async () => {
+      const { status: after } = await shop().get(NAME)
+      expect(after?.processGroups?.map(({ processGroupID }) => processGroupID)).not.toContain(id)
+    }, PATIENCE)
+    const after = await shop().untilReconciled(NAME)
+    expect(after.status?.connectionString).not.toBe(status?.connectionString)
+    expect(tools.commands('--exec coordinators')).toHaveLength(1)
+    const claims = await shop().objects('persistentvolumeclaims', NAME)
+    expect(claims.map(({ metadata: { name } }) => name)).not.toContain(`${NAME}-${id}-data`)
+    expect([(await pods()).length, claims.length]).toEqual([3, 2])
+    expect(tools.commands('kill;')).toHaveLength(1)
+  })
 
   it(
     'F42, F43: is upgraded by one double kill after all Pods have the program, and when the user ignores an old client',
-    { timeout: 240_000 },
+    TEST_LIMIT,
     async () => {
       const before = await pods()
       await shop().patch(NAME, { version: NEW })
@@ -158,7 +155,7 @@ describe('a FoundationDBCluster next to one of the same name in another namespac
     },
   )
 
-  it('keeps all keys that it has acknowledged, and its neighbour noticed nothing', { timeout: 60_000 }, async () => {
+  it('keeps all keys that it has acknowledged, and its neighbour noticed nothing', TEST_LIMIT, async () => {
     await writer!.stop()
     const { acknowledged } = writer!
     expect(acknowledged.length).toBeGreaterThan(20)
@@ -168,45 +165,8 @@ describe('a FoundationDBCluster next to one of the same name in another namespac
   })
 })
 
-const GENERAL = 'spec.processes.general'
-const TEMPLATE = `${GENERAL}.podTemplate`
-const PEER_RULES = { peerVerificationRules: 'a\ncommand = /bin/sh' }
-const PRIVILEGED = { name: 'foundationdb', securityContext: { privileged: true } }
-const general = (settings: object) => ({ processes: { general: settings } })
-const podSpec = (spec: object) => general({ podTemplate: { spec } })
-const parameter = (text: string) => general({ customParameters: [text] })
-
-/** What the schema of the CRD accepts, and the field that the rules name. */
-const HOSTILE: readonly (readonly [string, string, object])[] = [
-  ['a line of a configuration', `${GENERAL}.customParameters[0]`, parameter('knob_a=1\ncommand = /bin/sh')],
-  ['a second command', `${GENERAL}.customParameters[0]`, parameter('knob_a=1; kill')],
-  ['an option', `${GENERAL}.customParameters[0]`, parameter('-C=/etc/passwd')],
-  ['another cluster file', `${GENERAL}.customParameters[0]`, parameter('cluster_file=/tmp/of-the-neighbour')],
-  ['a shell command', 'spec.logGroup', { logGroup: 'a; touch /tmp/x' }],
-  ['an option as log group', 'spec.logGroup', { logGroup: '--loggroup' }],
-  ['an option of the sidecar', 'spec.sidecarVariables[0]', { sidecarVariables: ['--tls'] }],
-  ['a line of peer rules', 'spec.mainContainer.peerVerificationRules', { mainContainer: PEER_RULES }],
-  ['a path of the Node', `${TEMPLATE}.spec.volumes[0]`, podSpec({ volumes: [{ name: 'a', hostPath: { path: '/' } }] })],
-  ['the network of the Node', `${TEMPLATE}.spec.hostNetwork`, podSpec({ hostNetwork: true })],
-  [
-    'a privileged container',
-    `${TEMPLATE}.spec.containers[0].securityContext.privileged`,
-    podSpec({ containers: [PRIVILEGED] }),
-  ],
-  [
-    'a Pod in another namespace',
-    `${TEMPLATE}.metadata.namespace`,
-    general({ podTemplate: { metadata: { namespace: 'shop' } } }),
-  ],
-  [
-    'words after a connection string',
-    'spec.seedConnectionString',
-    { seedConnectionString: 'a:b@127.0.0.1:4501 --exec' },
-  ],
-]
-
 describe('a hostile tenant, where no webhook runs,', () => {
-  it.each(HOSTILE)('gets a reason and no object for %s', { timeout: 60_000 }, async (title, field, spec) => {
+  it.each(HOSTILE_CLUSTERS)('gets a reason and no object for %s', TEST_LIMIT, async (title, field, spec) => {
     const name = title.toLowerCase().replaceAll(' ', '-')
     await rival().create(cluster(name, spec))
     await vi.waitFor(async () => {
@@ -221,25 +181,21 @@ describe('a hostile tenant, where no webhook runs,', () => {
       expect(await rival().objects(plural, name)).toEqual([])
   })
 
-  it(
-    'reads nothing of a database of which it knows the coordinators, but not the ID',
-    { timeout: 60_000 },
-    async () => {
-      const { status } = await shop().get(NAME)
-      const seedConnectionString = (status?.connectionString ?? '').replace(/:\w+@/, ':guessed@')
-      const processCounts = { storage: 1, log: -1, stateless: -1 }
-      await rival().create(cluster('guest', { version: NEW, seedConnectionString, processCounts }))
-      await vi.waitFor(async () => {
-        const [condition] = (await rival().get('guest')).status?.conditions ?? []
-        expect(condition?.message).toContain('the database ')
-      }, PATIENCE)
-      const guest = (await rival().get('guest')).status
-      expect([guest?.databaseConfiguration, guest?.configured, guest?.health?.available]).toEqual([
-        undefined,
-        undefined,
-        false,
-      ])
-      expect((await shop().get(NAME)).status?.connectionString).toBe(status?.connectionString)
-    },
-  )
+  it('reads nothing of a database of which it knows the coordinators, but not the ID', TEST_LIMIT, async () => {
+    const { status } = await shop().get(NAME)
+    const seedConnectionString = (status?.connectionString ?? '').replace(/:\w+@/, ':guessed@')
+    const processCounts = { storage: 1, log: -1, stateless: -1 }
+    await rival().create(cluster('guest', { version: NEW, seedConnectionString, processCounts }))
+    await vi.waitFor(async () => {
+      const [condition] = (await rival().get('guest')).status?.conditions ?? []
+      expect(condition?.message).toContain('the database ')
+    }, PATIENCE)
+    const guest = (await rival().get('guest')).status
+    expect([guest?.databaseConfiguration, guest?.configured, guest?.health?.available]).toEqual([
+      undefined,
+      undefined,
+      false,
+    ])
+    expect((await shop().get(NAME)).status?.connectionString).toBe(status?.connectionString)
+  })
 })
