@@ -2,7 +2,7 @@
 //
 //   B1. A folder of tools has `VERSION/TOOL`, `MAJOR.MINOR/TOOL` or `TOOL`, in this order of preference.
 //   B2. A tool without a version in its path counts for the versions with its own major and minor number, because only these have its protocol.
-//       fdbmonitor has no option --version (recording 00/017), so the fdbserver in its folder is asked.
+//       fdbmonitor has no option --version (recording 00/017); the fdbserver in its folder reports the version.
 //   B3. Without a folder, PATH is searched.
 //   B4. Where a simulator is permitted, it replaces tools that are missing.
 

@@ -80,7 +80,7 @@ async function toolsOf(version: string, folder: string | undefined, place: Agent
   const found = await Promise.all(
     TOOLS.map(async (name) => {
       const path = await tools.find(name, version).catch((error: unknown) => {
-        // A tool that does not answer in time is asked again.
+        // The node agent retries if a tool does not answer in time.
         if (error instanceof ActivityError && error.code === 'ToolNotFound') return undefined
         throw error
       })
