@@ -25,6 +25,7 @@ import {
 } from '../../../workflows/foundationdb/cluster/observed.ts'
 import type { ClusterState } from '../../../workflows/foundationdb/cluster/pass.ts'
 import { copyFiles, monitorText, type PodDirectory, processesOf } from './pod-processes.ts'
+import type { CallRecorder } from './disturbed-calls.ts'
 import { type Clock, MemoryDatabase } from './memory-database.ts'
 
 type Course = PassCourse<ClusterState, FoundationDBCluster>
@@ -32,8 +33,6 @@ type Texts = Readonly<Record<string, string>>
 
 /** 2026-01-01. */
 const START_SECONDS = 1_767_225_600
-/** The usual time between passes: Events of Pods wake the controller earlier than its delays. */
-const PASS_SECONDS = 30
 
 export class ClusterWorld {
   readonly clock: Clock
@@ -54,6 +53,10 @@ export class ClusterWorld {
   /** Chooses the Node of a new Pod. @param count the number of Pods created so far. */
   nodeOf: (pod: string, count: number) => string = (_, count) => `node-${count}`
   fails: FakedFaults = {}
+  /** The usual time between passes: Events of Pods wake the controller earlier than its delays. */
+  passSeconds = 30
+  /** Records or disturbs the calls of passes. */
+  recorder: CallRecorder | undefined
   pods: readonly JsonObject[] = []
   claims: readonly JsonObject[] = []
   services: readonly JsonObject[] = []
@@ -84,6 +87,20 @@ export class ClusterWorld {
       },
       spec: { version: '7.1.67', ...spec },
     }
+  }
+
+  /** An independent copy of a world with a database of its own. */
+  fork(): ClusterWorld {
+    const clock = { ...this.clock }
+    const copy = new ClusterWorld({}, { clock, database: this.database.fork(clock), place: this.place })
+    for (const name of this.held) copy.held.add(name)
+    for (const name of this.unreachable) copy.unreachable.add(name)
+    for (const id of this.stopped) copy.stopped.add(id)
+    for (const name of this.unlisted) copy.unlisted.add(name)
+    for (const [pod, directory] of this.files) copy.files.set(pod, directory)
+    copy.courses.push(...this.courses)
+    const { target, nodeOf, pods, claims, services, configMap, created, passSeconds } = this
+    return Object.assign(copy, { target, nodeOf, pods, claims, services, configMap, created, passSeconds })
   }
 
   get groups(): readonly ProcessGroupStatus[] {
@@ -125,7 +142,8 @@ export class ClusterWorld {
 
   async pass(): Promise<Course> {
     const whole = this.pods.filter(({ metadata }) => !this.unlisted.has(metadata.name))
-    const course = await runPass(clusterController, {
+    const controller = this.recorder?.record(clusterController) ?? clusterController
+    const course = await runPass(controller, {
       target: this.target,
       state: {
         pods: whole.map(podView),
@@ -141,7 +159,7 @@ export class ClusterWorld {
     this.courses.push(course)
     this.take(course)
     const wished = (wishedMs(course.outcome) ?? 0) / 1000
-    this.advance(Math.max(PASS_SECONDS, wished))
+    this.advance(Math.max(this.passSeconds, wished))
     return course
   }
 
@@ -156,14 +174,20 @@ export class ClusterWorld {
     )
   }
 
-  /** The effects on the database since the last call: process groups by their classes, addresses by their number, such as `exclude no_wait storage`. */
-  takeEffects(): readonly string[] {
-    return this.database.effects.splice(0).map((effect) => {
+  /** The effects on the database since the last call of `takeEffects`: process groups by their classes, addresses by their number, such as `exclude no_wait storage`. */
+  get effects(): readonly string[] {
+    return this.database.effects.map((effect) => {
       const words = effect.replaceAll(/locality_instance_id:(?:\S+-)?([a-z_]+)-\d+/g, '$1').split(' ')
       const addresses = words.filter((word) => /^[\d.]+:\d+/.test(word)).length
       const others = words.filter((word) => !/^[\d.]+:\d+/.test(word))
       return [...new Set(others), ...(addresses === 0 ? [] : [`${addresses} addresses`])].join(' ')
     })
+  }
+
+  takeEffects(): readonly string[] {
+    const { effects } = this
+    this.database.effects.length = 0
+    return effects
   }
 
   /** The number of writes of all passes since the last call of `takePasses`, by verb and kind. */

@@ -67,6 +67,20 @@ export class MemoryDatabase implements Database {
     this.recovered = clock.seconds - LONG_AGO_SECONDS
   }
 
+  /** An independent copy without monitors. */
+  fork(clock: Clock): MemoryDatabase {
+    const copy = new MemoryDatabase(clock)
+    copy.effects.push(...this.effects)
+    for (const target of this.exclusions) copy.exclusions.add(target)
+    for (const id of this.moving) copy.moving.add(id)
+    for (const [key, value] of this.keys) copy.keys.set(key, value)
+    for (const [id, seen] of this.storageSeen) copy.storageSeen.set(id, seen)
+    const { processes, isDown, overrides, configuration, coordinators, description, generation, recovered } = this
+    Object.assign(copy, { processes, isDown, overrides, configuration, coordinators })
+    const { firstConnection, clientVersion } = this
+    return Object.assign(copy, { description, generation, recovered, firstConnection, clientVersion })
+  }
+
   /** For activities. A database is created by `configure new` through the connection string of the call. */
   get provider(): DatabaseProvider {
     return {
@@ -104,7 +118,10 @@ export class MemoryDatabase implements Database {
   }
 
   async configure(configuration: string, { isNew }: { readonly isNew: boolean }): Promise<void> {
-    if (isNew && this.configuration !== undefined) throw new CommandFailure('exists', 'the database exists already')
+    if (isNew && this.configuration !== undefined) {
+      this.effects.push('configure new is refused')
+      throw new CommandFailure('exists', 'the database exists already')
+    }
     await this.perform(`configure ${isNew ? 'new ' : ''}${configuration}`, isNew)
     this.configuration = configurationIn(configuration)
   }

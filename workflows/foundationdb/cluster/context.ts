@@ -172,12 +172,12 @@ function isAvailable(reading: DatabaseReading): boolean {
 }
 
 /**
- * Whether this controller has to create the database. A database without configuration needs 9 s to report that, and no step needs the report: after a lost
- * result, `configure new` fails with `exists`.
+ * Whether this controller has to create the database and has not tried yet. A database without configuration needs 9 s to report that, and no step needs
+ * the report before the first try.
  */
-function isNew({ settings, status }: ClusterContext): boolean {
+export function isNew({ settings, status }: ClusterContext): boolean {
   const { seedConnectionString = '' } = settings.spec
-  return status.configured !== true && settings.automation.configureDatabase && seedConnectionString === ''
+  return status.configured === undefined && settings.automation.configureDatabase && seedConnectionString === ''
 }
 
 /** The status of the database, if it is available. */

@@ -6,7 +6,12 @@ import { serversPerPod, wantsTls } from '../model/cluster-settings.ts'
 import { podName } from '../model/process-group-id.ts'
 import { processCounts } from '../model/process-counts.ts'
 import { clusterConfigMap, configMapHash, monitorKey, type MonitorVariant } from '../resources/config-map.ts'
-import { expectedCommandLine, type MonitorInput, substitute } from '../resources/monitor-configuration.ts'
+import {
+  expectedCommandLine,
+  type MonitorInput,
+  substitute,
+  wantsListenAddress,
+} from '../resources/monitor-configuration.ts'
 import { type ExpectedPod, expectedPod } from './expected-pod.ts'
 import type { ProcessGroup } from '../resources/object-metadata.ts'
 import { hasVolumeClaim } from '../resources/process-settings.ts'
@@ -118,7 +123,8 @@ function inputOf({ settings, status }: ClusterContext) {
     connectionString: status.connectionString,
     runningVersion: status.runningVersion ?? settings.version,
     addresses: { tls: tls ?? isTls, nonTLS: nonTLS ?? !isTls },
-    hasListenIPs: status.hasListenIPsForAllPods ?? false,
+    // The first Pods have what the spec wants.
+    hasListenIPs: status.hasListenIPsForAllPods ?? wantsListenAddress(settings),
   }
 }
 
@@ -152,7 +158,7 @@ function inUse({ settings, pods }: ClusterContext, status: ClusterStatus): Varia
     imageTypes: [settings.imageType],
     hasListenIPsForAllPods: isKnown
       ? values.every((one) => one['FDB_POD_IP'] !== undefined)
-      : (status.hasListenIPsForAllPods ?? false),
+      : (status.hasListenIPsForAllPods ?? wantsListenAddress(settings)),
   }
 }
 

@@ -62,6 +62,22 @@ describe('a new cluster', () => {
     expect(world.pods).toHaveLength(16)
   })
 
+  it('is not configured again before its database reports that it does not exist, after the answer of the first time is lost', async () => {
+    const world = new ClusterWorld()
+    world.fails = { call: ({ name }) => (name === 'configure' ? LOST : undefined) }
+    while (world.target.status?.configured === undefined) await world.pass()
+    world.fails = {}
+    world.database.overrides = { isUnconfigured: undefined }
+    for (let count = 0; count < 3; count++) await world.pass()
+    expect([world.takeEffects(), world.condition?.message]).toEqual([
+      [],
+      'the database may exist already; its state is read again',
+    ])
+    world.database.overrides = {}
+    await world.settle()
+    expect(world.takeEffects()).toEqual([expect.stringMatching(/^configure new /)])
+  })
+
   it('keeps its process groups and its database when the result of a pass is lost', async () => {
     const world = new ClusterWorld()
     for (let count = 0; count < 12; count++) {
@@ -76,6 +92,7 @@ describe('a new cluster', () => {
   })
 })
 
+const LOST = { code: 'Timeout', message: 'no heartbeat', retryable: true }
 const QUOTA = { code: 'Forbidden', message: 'exceeded quota', retryable: true }
 
 /** The fields that steps save by themselves; the others as before the pass. */

@@ -65,7 +65,9 @@ export const statusField = record('The observed database.', {
   needsNewCoordinators: flag('Whether the coordinators must change.'),
   runningVersion: text('The version of most processes.'),
   connectionString: text('The connection string of the database.'),
-  configured: flag('Whether the database has been configured; never false again.'),
+  configured: flag(
+    'Whether the database has been configured; false while it is being created, and never false again after that.',
+  ),
   hasListenIPsForAllPods: flag('Whether all Pods have the environment variable FDB_POD_IP.'),
   storageServersPerDisk: list('The numbers of storage processes per Pod that are in use.', integer('A number.')),
   logServersPerDisk: list('The numbers of log processes per Pod that are in use.', integer('A number.')),

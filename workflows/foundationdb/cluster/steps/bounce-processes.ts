@@ -106,6 +106,8 @@ async function bounceAll(context: ClusterContext, status: DatabaseStatus): Promi
   const address = databaseAddress(context)
   if (address === undefined) return undefined
   if (!status.isAvailable) return upgradeWaits(context, 'the database is unavailable')
+  const outdated = withoutBinary(context, status)
+  if (outdated.length > 0) return upgradeWaits(context, `Pods have no binary of this version: ${outdated.join(', ')}`)
   const { lock, version: target } = context.settings
   if (lock.isUsed) {
     const processGroups = processGroupsIn(context).map(({ processGroupID }) => processGroupID)
@@ -128,6 +130,16 @@ async function bounceAll(context: ClusterContext, status: DatabaseStatus): Promi
     `Bouncing all processes for version ${target}: ${addresses.join(', ')}`,
   )
   return await kill(context, addresses, true)
+}
+
+/**
+ * The process groups whose processes would restart with the running version, which could not join the others. An update of the sidecars that ended early
+ * leaves such ones.
+ */
+function withoutBinary(context: ClusterContext, status: DatabaseStatus): readonly string[] {
+  return processGroupsIn(context)
+    .filter((group) => !isMarked(group) && isReported(status, group) && !hasCondition(group, 'IncorrectCommandLine'))
+    .map(({ processGroupID }) => processGroupID)
 }
 
 function unpreparedProcesses({ processes }: DatabaseStatus, prepared: ReadonlySet<string>): readonly string[] {

@@ -5,24 +5,23 @@
 //   P2. Each process group proceeds as far as it can; a stuck process group does not delay others.
 //   P3. No Pod is deleted while the database lacks fault tolerance, unless the spec skips its exclusion.
 //   P4. One zone per pass begins its removal; the next one after `waitBetweenRemovalsSeconds`.
+//   P5. A complete exclusion is saved before the deletion: a pass that ends early leaves the database without a report of the process, and without the
+//       exclusion once it is lifted.
 
 import type { DatabaseStatus } from '../../../../activities/foundationdb/database/status.ts'
 import { ISOLATE_ANNOTATION } from '../../contract.ts'
-import { parseConnectionString } from '../../database/connection-string.ts'
-import { hostOf, parseAddress } from '../../database/process-address.ts'
 import { exclusionState, faultToleranceProblem, inclusionProblem } from '../../database/safety.ts'
 import { podName, volumeClaimName } from '../../model/process-group-id.ts'
-import { dnsName } from '../../resources/pod-environment.ts'
 import { clusterStep, type Attempt } from '../cluster-step.ts'
 import {
   changeProcessGroups,
   type ClusterContext,
-  connectionStringOf,
   databaseAddress,
   normalEvent,
   processGroupsIn,
   readDatabase,
 } from '../context.ts'
+import { coordinatorCheck } from '../coordinator-rules.ts'
 import { exclusionTargets, hostsOf } from '../exclusion-targets.ts'
 import type { ProcessGroupStatus } from '../kind.ts'
 import { takeLock } from '../lock.ts'
@@ -37,20 +36,22 @@ export const removePods = clusterStep('RemovePods', async (context, attempt) => 
   if (groups.length === 0) return undefined
   const reading = await readDatabase(context)
   const status = 'status' in reading ? reading.status : undefined
-  const others = withoutCoordinators(context, status, groups)
+  // P1
+  const isCoordinator = coordinatorCheck(context, status)
+  const others = groups.filter((group) => !isCoordinator(group))
   const verified = status === undefined ? [] : await verifyExclusions(context, status, others)
   const isRemovable = (group: ProcessGroupStatus) =>
     group.exclusionSkipped === true || verified.includes(group.processGroupID)
-  changeProcessGroups(context, (group) =>
-    verified.includes(group.processGroupID) ? excluded(group, context.now) : group,
-  )
-  const removable = others.filter(isRemovable).filter((group) => !isKept(context, group))
+  await saveExclusions(context, verified)
+  const removable = others.filter((group) => isRemovable(group) && !isKept(context, group))
   const problem =
     status === undefined ? undefined : faultToleranceProblem(status, context.settings.spec.databaseConfiguration ?? {})
   // P3
   const isAllowed = (group: ProcessGroupStatus) => problem === undefined || group.exclusionSkipped === true
   await deleteObjects(context, removable.filter(isAllowed), attempt)
-  const gone = removable.filter((group) => !hasObjects(context, group))
+  // P5
+  const isLifted = (group: ProcessGroupStatus) => status?.isAvailable === true && isExcluded(group)
+  const gone = others.filter((group) => (removable.includes(group) || isLifted(group)) && !hasObjects(context, group))
   const blocked = gone.length > 0 ? await includeAndForget(context, status, gone) : undefined
   if (blocked !== undefined) return blocked
   const left = groups.filter((group) => !gone.includes(group)).map(({ processGroupID }) => processGroupID)
@@ -58,26 +59,6 @@ export const removePods = clusterStep('RemovePods', async (context, attempt) => 
   const reason = problem === undefined ? '' : `, because ${problem}`
   return stopFor(`Waiting for the removal of process groups: ${left.join(', ')}${reason}`)
 })
-
-/** P1. The connection string counts, too: it is known also while the database is unavailable. */
-function withoutCoordinators(
-  context: ClusterContext,
-  status: DatabaseStatus | undefined,
-  groups: readonly ProcessGroupStatus[],
-): readonly ProcessGroupStatus[] {
-  const connectionString = connectionStringOf(context)
-  const known = connectionString === undefined ? [] : parseConnectionString(connectionString).coordinators
-  const addresses = [...known, ...(status?.coordinators ?? []).map(({ address }) => address)]
-  const hosts = new Set(
-    addresses.flatMap((text) => {
-      const address = parseAddress(text)
-      return address === undefined ? [] : [hostOf(address)]
-    }),
-  )
-  const isCoordinator = (group: ProcessGroupStatus) =>
-    [...hostsOf(group), dnsName(context.settings, group.processGroupID)].some((host) => hosts.has(host))
-  return groups.filter((group) => !isCoordinator(group))
-}
 
 /** P1. The IDs of process groups whose processes hold nothing. A process that is not reported is verified by a blocking exclusion. */
 async function verifyExclusions(
@@ -110,6 +91,14 @@ async function confirmed(context: ClusterContext, groups: readonly ProcessGroupS
   const result = await context.calls.exclude({ ...address, targets, waits: true })
   const isComplete = 'value' in result && result.value.every(({ state }) => state !== 'in progress')
   return isComplete ? [...known, ...idsOf(unknown)] : known
+}
+
+/** P5 */
+async function saveExclusions(context: ClusterContext, verified: readonly string[]): Promise<void> {
+  const isNew = (group: ProcessGroupStatus) => verified.includes(group.processGroupID) && !isExcluded(group)
+  if (!processGroupsIn(context).some(isNew)) return
+  changeProcessGroups(context, (group) => (isNew(group) ? excluded(group, context.now) : group))
+  await context.pass.save()
 }
 
 /** Whether a user keeps the objects of the process group. */

@@ -1,8 +1,8 @@
 // Step 16. Configures the database: once as a new one, later in stages that the database accepts. Source:
 // seeds/foundationdb-operator-technical-design.txt UpdateDatabaseConfiguration; spec/foundationdb.md 2.16, 4.6, 4.7.
 //
-//   U1. `configure new` runs only while `status.configured` is not true; the status is saved at once. If the result is lost, the database answers that it
-//       exists already, which counts as success.
+//   U1. `configure new` runs only while `status.configured` is not true. False is saved before the command and true after it: a pass that finds false does
+//       not know whether an earlier command ran, and repeats it only after the database has reported that it has no configuration.
 //   U2. An unavailable database, or one with unhealthy data distribution, does not stop the pass: a later step may repair it.
 
 import type { DatabaseStatus } from '../../../../activities/foundationdb/database/status.ts'
@@ -19,8 +19,10 @@ import {
   availableDatabase,
   type ClusterContext,
   databaseAddress,
+  isNew,
   normalEvent,
   noteRecovery,
+  readDatabase,
   updateStatus,
 } from '../context.ts'
 import { takeLock } from '../lock.ts'
@@ -66,6 +68,13 @@ function reportOnly(context: ClusterContext, text: string): StepResult {
 async function createDatabase(context: ClusterContext, configuration: string): Promise<StepResult> {
   const address = databaseAddress(context)
   if (address === undefined) return undefined
+  if (!isNew(context)) {
+    const reading = await readDatabase(context)
+    const isMissing = 'status' in reading && reading.status.isUnconfigured === true
+    if (!isMissing) return stopFor('the database may exist already; its state is read again', STATE_DELAY_MS)
+  }
+  updateStatus(context, { configured: false })
+  await context.pass.save()
   await normalEvent(context, 'ConfiguringDatabase', `Setting initial database configuration to ${configuration}`)
   const result = await context.calls.configure({ ...address, configuration, isNew: true })
   if ('failure' in result && result.failure.kind !== 'exists')

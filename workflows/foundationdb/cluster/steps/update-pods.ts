@@ -3,9 +3,11 @@
 //
 //   U1. A zone follows only after the processes of recreated Pods report again, for at most `STARTING_SECONDS`; after that, only the fault tolerance of the
 //       database and `maxZonesWithUnavailablePods` count, because other failures must not block an update forever.
+//   U2. The Pod of a coordinator is the last one of its zone: if the pass ends before, the coordinator cannot move to a Pod that is deleted next.
 
 import { faultToleranceProblem } from '../../database/safety.ts'
 import { clusterStep } from '../cluster-step.ts'
+import { coordinatorCheck } from '../coordinator-rules.ts'
 import { type ClusterContext, normalEvent, podsByGroup, processGroupsIn, readDatabase } from '../context.ts'
 import type { ProcessGroupStatus } from '../kind.ts'
 import { takeLock } from '../lock.ts'
@@ -39,7 +41,10 @@ export const updatePods = clusterStep('UpdatePods', async (context) => {
   }
   const { zone, chosen } = choose(own, deletionMode)
   await normalEvent(context, 'UpdatingPods', `Recreating pods in ${zone}`)
-  for (const { pod } of chosen) await pass.act.remove(pod)
+  // U2
+  const isCoordinator = coordinatorCheck(context, reading.status)
+  const ordered = chosen.toSorted((one, other) => Number(isCoordinator(one.group)) - Number(isCoordinator(other.group)))
+  for (const { pod } of ordered) await pass.act.remove(pod)
   return stopFor('Pods were deleted to be created again', SHORT_DELAY_MS)
 })
 
