@@ -34,6 +34,11 @@ export function continueWith(message: string, delayMs: number = USUAL_DELAY_MS):
   return { kind: 'continue', message, delayMs }
 }
 
+/** The delay until `least` seconds have passed since the last recovery, but at most the usual one. */
+export function recoveryDelayMs(least: number, secondsSince: number): number {
+  return Math.min(USUAL_DELAY_MS, Math.max(1, Math.ceil(least - secondsSince)) * 1000)
+}
+
 export function withEvent(event: string, requeue: Requeue): Requeue {
   return { ...requeue, event }
 }

@@ -16,7 +16,7 @@ const PRIMES = firstPrimes(64)
 const ROUNDS = Int32Array.from(PRIMES, (prime) => fraction(Math.cbrt(prime)))
 const START = PRIMES.slice(0, 8).map((prime) => fraction(Math.sqrt(prime)))
 
-/** The SHA-256 of a well-formed text in UTF-8, as 64 hexadecimal digits. Passes hash megabytes, so the loops create no objects. */
+/** The SHA-256 of a well-formed text in UTF-8, as 64 hexadecimal digits. Passes hash megabytes, so the loops over bytes create no objects. */
 export function sha256(text: string): string {
   const words = padded(utf8(text))
   const state = Int32Array.from(START)
@@ -56,18 +56,19 @@ function padded(bytes: Uint8Array): Int32Array {
 
 /** Adds a block, whose words are the first sixteen of the schedule, to the state. */
 function compress(state: Int32Array, words: Int32Array): void {
+  const word = (at: number) => words[at] ?? 0
   for (let t = 16; t < 64; t++) {
-    const w2 = words[t - 2] ?? 0
-    const w15 = words[t - 15] ?? 0
+    const w2 = word(t - 2)
+    const w15 = word(t - 15)
     const low = rotated(w15, 7) ^ rotated(w15, 18) ^ (w15 >>> 3)
     const high = rotated(w2, 17) ^ rotated(w2, 19) ^ (w2 >>> 10)
-    words[t] = (high + (words[t - 7] ?? 0) + low + (words[t - 16] ?? 0)) | 0
+    words[t] = high + word(t - 7) + low + word(t - 16)
   }
   let [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = state
   for (let t = 0; t < 64; t++) {
     const choice = (e & f) ^ (~e & g)
     const sum = rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)
-    const first = (h + sum + choice + (ROUNDS[t] ?? 0) + (words[t] ?? 0)) | 0
+    const first = (h + sum + choice + (ROUNDS[t] ?? 0) + word(t)) | 0
     const majority = (a & b) ^ (a & c) ^ (b & c)
     const second = ((rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22)) + majority) | 0
     h = g
@@ -79,8 +80,9 @@ function compress(state: Int32Array, words: Int32Array): void {
     b = a
     a = (first + second) | 0
   }
-  const sums = [a, b, c, d, e, f, g, h]
-  for (let at = 0; at < 8; at++) state[at] = (state[at] ?? 0) + (sums[at] ?? 0)
+  ;[a, b, c, d, e, f, g, h].forEach((value, at) => {
+    state[at] = (state[at] ?? 0) + value
+  })
 }
 
 function rotated(word: number, by: number): number {

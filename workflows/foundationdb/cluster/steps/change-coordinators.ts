@@ -15,7 +15,16 @@ import {
 } from '../context.ts'
 import { coordinatorRules } from '../coordinator-rules.ts'
 import { takeLock } from '../lock.ts'
-import { continueWith, failWith, NO_DELAY_MS, type StepResult, stopFor, withEvent } from '../requeue.ts'
+import {
+  continueWith,
+  failWith,
+  NO_DELAY_MS,
+  recoveryDelayMs,
+  type StepResult,
+  stopFor,
+  USUAL_DELAY_MS,
+  withEvent,
+} from '../requeue.ts'
 
 export const changeCoordinators = clusterStep('ChangeCoordinators', async (context) => {
   const database = context.status.configured === true ? await availableDatabase(context) : undefined
@@ -28,8 +37,8 @@ export const changeCoordinators = clusterStep('ChangeCoordinators', async (conte
     return withEvent('DeferringCoordinatorChange', continueWith(message))
   }
   const reason = check.problems.join('; ')
-  const problem = recoveryProblem(context, database) ?? availabilityProblem(database)
-  if (problem !== undefined) return stopFor(`the coordinators must change (${reason}), but ${problem}`)
+  const wait = waitOf(context, database)
+  if (wait !== undefined) return stopFor(`the coordinators must change (${reason}), but ${wait.problem}`, wait.delayMs)
   const choice = chooseCoordinators(coordinatorCandidates(database.processes, rules), rules)
   if ('problem' in choice) return stopFor(`the coordinators must change (${reason}): ${choice.problem}`)
   const blocked = await takeLock(context)
@@ -39,11 +48,21 @@ export const changeCoordinators = clusterStep('ChangeCoordinators', async (conte
   return await change(context, addresses)
 })
 
-function recoveryProblem({ waits }: ClusterContext, { coordinators, recovery }: DatabaseStatus): string | undefined {
-  const isLost = coordinators.some(({ isReachable }) => !isReachable)
+/** Why the coordinators must not change now. */
+function waitOf(
+  { waits }: ClusterContext,
+  database: DatabaseStatus,
+): { readonly problem: string; readonly delayMs: number } | undefined {
+  const isLost = database.coordinators.some(({ isReachable }) => !isReachable)
   const least = isLost ? waits.replaceCoordinator : waits.moveCoordinators
-  const { secondsSince = Infinity } = recovery
-  return secondsSince < least ? `the last recovery was less than ${least} s ago` : undefined
+  const { secondsSince = Infinity } = database.recovery
+  if (secondsSince < least)
+    return {
+      problem: `the last recovery was less than ${least} s ago`,
+      delayMs: recoveryDelayMs(least, secondsSince),
+    }
+  const problem = availabilityProblem(database)
+  return problem === undefined ? undefined : { problem, delayMs: USUAL_DELAY_MS }
 }
 
 async function change(context: ClusterContext, addresses: readonly string[]): Promise<StepResult> {

@@ -22,6 +22,7 @@ import {
   readDatabase,
 } from '../context.ts'
 import { coordinatorCheck } from '../coordinator-rules.ts'
+import { eagerRemovalDelay } from '../eager-delay.ts'
 import { exclusionTargets, hostsOf } from '../exclusion-targets.ts'
 import type { ProcessGroupStatus } from '../kind.ts'
 import { takeLock } from '../lock.ts'
@@ -57,7 +58,8 @@ export const removePods = clusterStep('RemovePods', async (context, attempt) => 
   const left = groups.filter((group) => !gone.includes(group)).map(({ processGroupID }) => processGroupID)
   if (left.length === 0) return undefined
   const reason = problem === undefined ? '' : `, because ${problem}`
-  return stopFor(`Waiting for the removal of process groups: ${left.join(', ')}${reason}`)
+  const message = `Waiting for the removal of process groups: ${left.join(', ')}${reason}`
+  return stopFor(message, eagerRemovalDelay(context, status, groups))
 })
 
 /** P1. The IDs of process groups whose processes hold nothing. A process that is not reported is verified by a blocking exclusion. */

@@ -2,6 +2,7 @@
 // seeds/foundationdb-operator-technical-design.txt UpdateLabels; spec/foundationdb.md 2.15.
 
 import { CURRENT_NODE_ANNOTATION } from '../../contract.ts'
+import { volumeClaimName } from '../../model/process-group-id.ts'
 import { clusterStep } from '../cluster-step.ts'
 import { byName, podsByGroup, processGroupsIn } from '../context.ts'
 import { expectedObjects } from '../expected-objects.ts'
@@ -38,7 +39,7 @@ export const updateLabels = clusterStep('UpdateLabels', async (context, attempt)
       })
     }
     const wanted = expected.claimOf(group)
-    const claim = claims.get(wanted?.metadata.name ?? '')
+    const claim = claims.get(volumeClaimName(context.settings.name, group.processGroupID))
     if (wanted !== undefined && claim !== undefined && !isTerminating(claim))
       await patch(claim, (wanted.metadata.labels ?? {}) as Texts, (wanted.metadata.annotations ?? {}) as Texts)
   }
