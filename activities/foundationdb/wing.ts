@@ -23,7 +23,7 @@ export const foundationdb: ActivityWing<typeof foundationdbWing.flags> = {
     const tools = findTools(flags['fdb-bin'] ?? environment['PAWL_FDB_BIN'], environment['PATH'], simulator?.folderOf)
     const parts: DatabaseParts & SidecarParts & BackupParts = {
       databases: fdbcliDatabases({ tools, environment }),
-      openBackups: (address, signal) => backupTools({ tools, address, signal, environment }),
+      openBackups: (address, signal, knobs) => backupTools({ tools, address, signal, environment }, knobs),
       now,
       readTlsFiles: () => readTlsFiles(environment),
     }

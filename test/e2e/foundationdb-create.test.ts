@@ -1,38 +1,18 @@
 // A FoundationDBCluster from its creation to a database that keeps data, and its deletion, with the production controller, node agent and tools.
 
-import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 
 import type { ObjectList } from '../../activities/kube/client.ts'
-import { PodFolder } from '../../worker/node-agent/pod-folder.ts'
-import { isRunning } from '../../worker/server/process-identity.ts'
 import { GROUP, VERSION } from '../../workflows/foundationdb/contract.ts'
-import { PATIENCE, useDatabases } from '../support/foundationdb/clusters.ts'
+import { runningProcesses, untilNothingRuns } from '../support/foundationdb/agent-processes.ts'
+import { useDatabases } from '../support/foundationdb/clusters.ts'
 
 const databases = useDatabases('foundationdb-create', ['shop'])
 const shop = () => databases.of('shop')
 const MANIFEST = new URL('../../examples/foundationdb/cluster.yaml', import.meta.url)
 const NAME = 'sample'
-
-/** The identities of all processes that the node agent runs. */
-async function processes() {
-  const pods = join(databases.state, 'pods')
-  const found = await Promise.all(
-    (await readdir(pods)).map(async (uid) => {
-      const containers = await readdir(join(pods, uid, 'containers'))
-      return await Promise.all(
-        containers.map(async (name) => {
-          const folder = new PodFolder(join(pods, uid)).container(name)
-          return (await folder.run((await folder.lastRun()) ?? 0).traces()).process
-        }),
-      )
-    }),
-  )
-  return found.flat().filter((one) => one !== undefined)
-}
 
 const versions = (objects: readonly { readonly metadata: { readonly resourceVersion?: string } }[]) =>
   objects.map(({ metadata: { resourceVersion } }) => resourceVersion)
@@ -88,11 +68,9 @@ describe('a FoundationDBCluster of five processes', () => {
   )
 
   it('leaves no object and no process when its namespace is deleted', { timeout: 180_000 }, async () => {
-    const running = await processes()
-    expect(running.filter((one) => isRunning(one)).length).toBeGreaterThanOrEqual(10)
+    const running = await runningProcesses(databases.state)
+    expect(running.length).toBeGreaterThanOrEqual(10)
     await shop().untilDeleted()
-    await vi.waitFor(async () => expect(await readdir(join(databases.state, 'pods'))).toEqual([]), PATIENCE)
-    expect(running.filter((one) => isRunning(one))).toEqual([])
-    await vi.waitFor(async () => expect(await readdir(join(databases.state, 'volumes'))).toEqual([]), PATIENCE)
+    await untilNothingRuns(databases.state, running)
   })
 })

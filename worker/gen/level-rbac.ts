@@ -7,6 +7,7 @@
 import {
   type AccessRule,
   fillTemplate,
+  isWatched,
   type JsonValue,
   type LevelDeclaration,
   type LevelResource,
@@ -37,7 +38,8 @@ function queryRights(controller: LevelDeclaration, settings: JsonValue | undefin
   return Object.values(controller.queries).flatMap((query) => {
     const resource = resourceOf(controller, query.kind)
     const place = placeOf(resource, query.namespace, settings)
-    return [right('bridge', place, resource, ['list', 'watch']), right('worker', place, resource, readVerbs(query))]
+    const watches = isWatched(controller, resource) ? [right('bridge', place, resource, ['list', 'watch'])] : []
+    return [...watches, right('worker', place, resource, readVerbs(query))]
   })
 }
 

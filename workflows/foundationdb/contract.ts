@@ -44,6 +44,9 @@ export const ISOLATE_ANNOTATION = 'foundationdb.org/isolate-process-group'
 /** On a Pod: when its ConfigMap was seen to be outdated, in Unix seconds. */
 export const OUTDATED_CONFIG_MAP_ANNOTATION = 'foundationdb.org/outdated-config-map-seen'
 
+/** On a Pod with unified images: the configuration that its monitor has, as JSON. */
+export const MONITOR_CONFIGURATION_ANNOTATION = 'foundationdb.org/launcher-current-configuration'
+
 /** The containers of a Pod. */
 export const MAIN_CONTAINER = 'foundationdb'
 export const SIDECAR_CONTAINER = 'foundationdb-kubernetes-sidecar'
@@ -91,7 +94,7 @@ export function isTransactionSystem(processClass: string): boolean {
   return processClass !== 'storage' && processClass !== GENERAL_CLASS
 }
 
-/** The condition of a cluster's status that names the blocked step. */
+/** The condition of a status that names the blocked step. */
 export const RECONCILED_CONDITION = 'Reconciled'
 
 /** `processGroupConditions[].type`. Source: spec/foundationdb.md 1.3. */

@@ -175,7 +175,7 @@ export type { BackgroundActivities, StateChange } from './run/job/background-act
 
 export { routeEvent } from './run/routes.ts'
 export type { ControllerRoutes, Route, RoutedEvent, Routing, WatchedKind } from './run/routes.ts'
-export { isSameFields, levelKinds, levelRoutes, subscriptionsOf } from './run/level/level-routes.ts'
+export { isSameFields, isWatched, levelKinds, levelRoutes, subscriptionsOf } from './run/level/level-routes.ts'
 export type { LevelSubscription } from './run/level/level-routes.ts'
 export { withIndexKeys, indexKeysOf, mayMatch } from './run/level/index-keys.ts'
 export type { IndexKey, ObjectIndexKeys, IndexKeySources } from './run/level/index-keys.ts'

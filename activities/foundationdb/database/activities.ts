@@ -2,6 +2,8 @@
 //
 //   A1. A failed command is part of the result, because the pass decides what to do: an unavailable database is a usual state, not a fault.
 //   A2. Each call ends with its pass: an abort kills the tool.
+//   A3. An effect on the whole database extends the lock first. After the pass has taken the lock, its worker can end, and the lock can end before the next
+//       worker continues the pass.
 
 import type { ActivityContext } from '../../../workflows/kit/index.ts'
 import type { Database, DatabaseAddress, DatabaseProvider } from './database.ts'
@@ -19,6 +21,8 @@ export interface DatabaseParts {
 }
 
 type LockCall<Input = object> = DatabaseAddress & { readonly lock: LockOptions } & Input
+/** Without `lock` where the cluster uses no lock. */
+type EffectCall<Input> = DatabaseAddress & { readonly lock?: LockOptions } & Input
 
 /** The result of a command. */
 export type Attempt<Value> = { readonly value: Value } | { readonly failure: CallFailure }
@@ -33,39 +37,59 @@ export async function readStatus(input: DatabaseAddress, context: ActivityContex
 }
 
 export async function configure(
-  input: DatabaseAddress & { readonly configuration: string; readonly isNew: boolean },
+  input: EffectCall<{ readonly configuration: string; readonly isNew: boolean }>,
   context: ActivityContext,
 ): Promise<Attempt<null>> {
-  return await command(input, context, (database) => database.configure(input.configuration, input))
+  return await command(
+    input,
+    context,
+    locked(input, context, (database) => database.configure(input.configuration, input)),
+  )
 }
 
 export async function exclude(
-  input: DatabaseAddress & { readonly targets: readonly string[]; readonly waits: boolean },
+  input: EffectCall<{ readonly targets: readonly string[]; readonly waits: boolean }>,
   context: ActivityContext,
 ): Promise<Attempt<readonly ExclusionReport[]>> {
-  return await attempt(input, context, (database) => database.exclude(input.targets, input))
+  return await attempt(
+    input,
+    context,
+    locked(input, context, (database) => database.exclude(input.targets, input)),
+  )
 }
 
 export async function include(
-  input: DatabaseAddress & { readonly targets: readonly string[] },
+  input: EffectCall<{ readonly targets: readonly string[] }>,
   context: ActivityContext,
 ): Promise<Attempt<null>> {
-  return await command(input, context, (database) => database.include(input.targets))
+  return await command(
+    input,
+    context,
+    locked(input, context, (database) => database.include(input.targets)),
+  )
 }
 
 export async function kill(
-  input: DatabaseAddress & { readonly addresses: readonly string[]; readonly isUpgrade: boolean },
+  input: EffectCall<{ readonly addresses: readonly string[]; readonly isUpgrade: boolean }>,
   context: ActivityContext,
 ): Promise<Attempt<null>> {
-  return await command(input, context, (database) => database.kill(input.addresses, input))
+  return await command(
+    input,
+    context,
+    locked(input, context, (database) => database.kill(input.addresses, input)),
+  )
 }
 
 /** @returns the new connection string. */
 export async function changeCoordinators(
-  input: DatabaseAddress & { readonly addresses: readonly string[] },
+  input: EffectCall<{ readonly addresses: readonly string[] }>,
   context: ActivityContext,
 ): Promise<Attempt<string>> {
-  return await attempt(input, context, (database) => database.changeCoordinators(input.addresses))
+  return await attempt(
+    input,
+    context,
+    locked(input, context, (database) => database.changeCoordinators(input.addresses)),
+  )
 }
 
 /** `refused`: another controller has the lock, or this one may not take it. */
@@ -134,6 +158,18 @@ async function attempt<Value>(
   } catch (error) {
     if (!(error instanceof CommandFailure)) throw error
     return { failure: { kind: error.kind, message: error.message } }
+  }
+}
+
+/** A3. */
+function locked<Value>(
+  { lock }: EffectCall<object>,
+  context: ActivityContext,
+  run: (database: Database) => Promise<Value>,
+): (database: Database) => Promise<Value> {
+  return async (database) => {
+    if (lock !== undefined) await locks.takeLock(database, lock, unixSeconds(context))
+    return await run(database)
   }
 }
 

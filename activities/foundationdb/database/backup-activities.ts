@@ -3,10 +3,9 @@
 import type { ActivityContext } from '../../../workflows/kit/index.ts'
 import type { Attempt } from './activities.ts'
 import type { BackupOptions, BackupStatus, BackupTarget, BackupTools } from './backup-tools.ts'
-import type { DatabaseAddress } from './database.ts'
-import { withBackupTools } from './with-backup-tools.ts'
+import { type BackupAddress, withBackupTools } from './with-backup-tools.ts'
 
-type Call<Input = object> = DatabaseAddress & Input
+type Call<Input = object> = BackupAddress & Input
 
 export async function readBackupStatus(
   input: Call<{ readonly tag: string }>,
@@ -51,15 +50,16 @@ export async function modifyBackup(
   return await command(input, context, (tools) => tools.modifyBackup(input.target, input.snapshotPeriodSeconds))
 }
 
+/** Deletes the files of the backup. Needs no database. */
 export async function deleteBackup(
-  input: Call<{ readonly url: string }>,
+  { url, ...address }: Omit<BackupAddress, 'connectionString'> & { readonly url: string },
   context: ActivityContext,
 ): Promise<Attempt<null>> {
-  return await command(input, context, (tools) => tools.deleteBackup(input.url))
+  return await command({ ...address, connectionString: '' }, context, (tools) => tools.deleteBackup(url))
 }
 
 async function command(
-  input: DatabaseAddress,
+  input: BackupAddress,
   context: ActivityContext,
   run: (tools: BackupTools) => Promise<void>,
 ): Promise<Attempt<null>> {

@@ -5,7 +5,7 @@
 //   U2. The tools have no time-out: with an unavailable database they hang, so the adapter kills them.
 //   U3. To stop a backup that does not run, or to delete a missing backup, succeeds.
 
-import { withClusterFile } from './cluster-file.ts'
+import { withClusterFile, withPrivateFolder } from './cluster-file.ts'
 import type { CallSettings } from './fdbcli.ts'
 import { CommandFailure } from './fdbcli-output.ts'
 import { readerOf } from './json-reader.ts'
@@ -50,6 +50,8 @@ export interface RestoreOptions {
 export interface RestoreStatus {
   /** As the tool prints it: `unitialized`, `queued`, `starting`, `running`, `completed`, `aborted`. Undefined: there never was a restore. */
   readonly state: string | undefined
+  /** The URL of the backup. */
+  readonly url: string | undefined
 }
 
 export interface BackupTools {
@@ -59,6 +61,7 @@ export interface BackupTools {
   abortBackup(tag: string): Promise<void>
   pauseBackups(): Promise<void>
   resumeBackups(): Promise<void>
+  /** Needs no database. */
   deleteBackup(url: string): Promise<void>
   backupStatus(tag: string): Promise<BackupStatus>
   startRestore(options: RestoreOptions): Promise<void>
@@ -71,8 +74,8 @@ const DELETE_MS = 600_000
 /** @param knobs further arguments of the form `--knob_name=value`. @throws CommandFailure from all methods. */
 export function backupTools(settings: CallSettings, knobs: readonly string[] = []): BackupTools {
   knobs.forEach(checkKnob)
-  const backup = (verb: string, args: readonly string[], timeoutMs = USUAL_MS) =>
-    run(settings, { tool: 'fdbbackup', args: (file) => [verb, '-C', file, ...args, ...knobs], timeoutMs })
+  const backup = (verb: string, args: readonly string[]) =>
+    run(settings, { tool: 'fdbbackup', args: (file) => [verb, '-C', file, ...args, ...knobs], timeoutMs: USUAL_MS })
   const restore = (verb: string, args: readonly string[]) =>
     run(settings, {
       tool: 'fdbrestore',
@@ -102,8 +105,9 @@ export function backupTools(settings: CallSettings, knobs: readonly string[] = [
       check('fdbbackup resume', await backup('resume', []))
     },
     async deleteBackup(url) {
-      const args = () => ['delete', '-d', checkedURL(url), ...knobs]
-      check('fdbbackup delete', await run(settings, { tool: 'fdbbackup', args, timeoutMs: DELETE_MS }), NO_BACKUP)
+      const args = ['delete', '-d', checkedURL(url), ...knobs]
+      const call = { tool: 'fdbbackup', args, timeoutMs: DELETE_MS } as const
+      check('fdbbackup delete', await withPrivateFolder((home) => runIn(home, settings, call)), NO_BACKUP)
     },
     async backupStatus(tag) {
       const result = await backup('status', ['--json', '-t', checkedTag(tag)])
@@ -125,22 +129,30 @@ export function backupTools(settings: CallSettings, knobs: readonly string[] = [
 const NOT_RUNNING = /A backup (?:was|in) not running on tag/
 const NO_BACKUP = /Backup does not exist/
 
-interface Call {
+interface Call<Args> {
   readonly tool: 'fdbbackup' | 'fdbrestore'
-  readonly args: (clusterFile: string) => readonly string[]
+  readonly args: Args
   readonly timeoutMs: number
 }
 
+/** Runs a tool that uses the database. */
 async function run(
+  settings: CallSettings,
+  call: Call<(clusterFile: string) => readonly string[]>,
+): Promise<ToolResult> {
+  return await withClusterFile(
+    settings.address.connectionString,
+    async ({ file, folder }) => await runIn(folder, settings, { ...call, args: call.args(file) }),
+  )
+}
+
+async function runIn(
+  home: string,
   { tools, address, signal, environment }: CallSettings,
-  { tool, args, timeoutMs }: Call,
+  { tool, ...call }: Call<readonly string[]>,
 ): Promise<ToolResult> {
   const program = await tools.find(tool, address.version)
-  return await withClusterFile(
-    address.connectionString,
-    async ({ file, folder }) =>
-      await runTool({ program, args: args(file), environment, home: folder, timeoutMs, signal }),
-  )
+  return await runTool({ program, ...call, environment, home, signal })
 }
 
 /** @throws CommandFailure unless the tool succeeded or printed `expected`. */
@@ -165,10 +177,10 @@ export function parseBackupStatus(text: string): BackupStatus {
   }
 }
 
-/** The state of the tag `default`. @param text output of `fdbrestore status`. */
+/** The restore of the tag `default`. @param text output of `fdbrestore status`. */
 export function parseRestoreStatus(text: string): RestoreStatus {
-  const line = text.split('\n').find((one) => /^Tag: (?:default)? /.test(one))
-  return { state: line === undefined ? undefined : /\sState:\s(\w+)/.exec(line)?.[1] }
+  const line = text.split('\n').find((one) => /^Tag: (?:default)? /.test(one)) ?? ''
+  return { state: /\sState:\s(\w+)/.exec(line)?.[1], url: /\sURL:\s(\w+:\S+)/.exec(line)?.[1] }
 }
 
 function targetArgs({ url, tag }: BackupTarget): readonly string[] {

@@ -19,11 +19,18 @@ export async function withClusterFile<Result>(
 ): Promise<Result> {
   if (!CONNECTION_STRING.test(connectionString))
     throw new Error('connection string: the form is wrong; expected description:id@address,address')
-  const folder = await mkdtemp(join(tmpdir(), 'pawl-fdb-'))
-  try {
+  return await withPrivateFolder(async (folder) => {
     const file = join(folder, 'fdb.cluster')
     await writeFile(file, `${connectionString}\n`, { mode: 0o600 })
     return await use({ file, folder })
+  })
+}
+
+/** Creates a folder that only this user can read, calls `use` and removes the folder. */
+export async function withPrivateFolder<Result>(use: (folder: string) => Promise<Result>): Promise<Result> {
+  const folder = await mkdtemp(join(tmpdir(), 'pawl-fdb-'))
+  try {
+    return await use(folder)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

@@ -34,14 +34,14 @@ export interface Database {
   /**
    * Reads keys, decides and writes in one transaction: if another client changes a read key meanwhile, nothing is written.
    *
-   * @param decide gets the values in the order of `keys`, and returns the changes. Without changes nothing is committed.
-   * @returns what `decide` returned. @throws CommandFailure `refused` after a conflict.
+   * @param decide reads keys one after the other, and returns the changes. Without changes nothing is committed.
+   * @throws CommandFailure `refused` after a conflict; the errors of `decide`.
    */
-  transact<Decision extends { readonly changes: readonly KeyChange[] }>(
-    keys: readonly Uint8Array[],
-    decide: (values: readonly (Uint8Array | undefined)[]) => Decision,
-  ): Promise<Decision>
+  transact(decide: (read: ReadKey) => Promise<readonly KeyChange[]>): Promise<void>
 }
+
+/** @returns the value of the key; undefined if it has none. */
+export type ReadKey = (key: Uint8Array) => Promise<Uint8Array | undefined>
 
 /** Sets a key, or clears it without a value. */
 export interface KeyChange {

@@ -4,8 +4,8 @@
 //   A2. `configure` sends its text unchanged, after a check that it has no command separator and no word that overrides safety checks.
 //   A3. `kill` has a `sleep` behind it: fdbcli sends the request only while it still runs.
 
-import type { Database, DatabaseProvider, KeyChange } from './database.ts'
-import { type CallSettings, execute, withSession } from './fdbcli.ts'
+import type { Database, DatabaseProvider, KeyChange, ReadKey } from './database.ts'
+import { type CallSettings, execute, type Session, withSession } from './fdbcli.ts'
 import {
   checkCommand,
   checkConfigure,
@@ -107,42 +107,39 @@ function databaseOf(settings: CallSettings, { usual, long }: FdbcliTimeouts): Da
       const commands = [WRITE_MODE, SYSTEM_KEYS, 'begin', ...changes.map(changeCommand), 'commit']
       checkCommand('write', await run(commands.join('; ')))
     },
-    transact: (keys, decide) => transact(settings, usual, keys, decide),
+    transact: (decide) => transact(settings, usual, decide),
   }
   return database
 }
 
 const COORDINATORS_KEY = Buffer.from('\xff/coordinators', 'latin1')
 
-async function transact<Decision extends { readonly changes: readonly KeyChange[] }>(
+async function transact(
   settings: CallSettings,
   seconds: number,
-  keys: readonly Uint8Array[],
-  decide: (values: readonly (Uint8Array | undefined)[]) => Decision,
-): Promise<Decision> {
-  const { result, output } = await withSession(settings, seconds, async (session) => {
+  decide: (read: ReadKey) => Promise<readonly KeyChange[]>,
+): Promise<void> {
+  const { result: changes, output } = await withSession(settings, seconds, async (session) => {
     session.send(WRITE_MODE, SYSTEM_KEYS, 'begin')
-    const values: (Uint8Array | undefined)[] = []
-    for (const key of keys) {
-      const command = `get ${encodeWord(key)}`
-      const answer = await session
-        .ask(command, (line) => ANSWER.test(line))
-        .catch((error: unknown) => {
-          throw new CommandFailure('timeout', (error as Error).message)
-        })
-      const printed = ANSWER.exec(answer)?.[1]
-      values.push(printed === undefined ? undefined : decodePrinted(printed))
-    }
-    const decision = decide(values)
-    if (decision.changes.length > 0) session.send(...decision.changes.map(changeCommand), 'commit')
-    return decision
+    const decided = await decide((key) => readKey(session, key))
+    if (decided.length > 0) session.send(...decided.map(changeCommand), 'commit')
+    return decided
   })
-  if (result.changes.length === 0) return result
+  if (changes.length === 0) return
   if (output.hasTimedOut) throw new CommandFailure('timeout', 'commit: fdbcli reached its time-out')
   checkCommand('commit', output)
   if (!/^Committed \(\d+\)$/m.test(output.stdout))
     throw new CommandFailure('timeout', 'commit: fdbcli did not report a commit')
-  return result
+}
+
+async function readKey(session: Session, key: Uint8Array): Promise<Uint8Array | undefined> {
+  const answer = await session
+    .ask(`get ${encodeWord(key)}`, (line) => ANSWER.test(line))
+    .catch((error: unknown) => {
+      throw new CommandFailure('timeout', (error as Error).message)
+    })
+  const printed = ANSWER.exec(answer)?.[1]
+  return printed === undefined ? undefined : decodePrinted(printed)
 }
 
 /** The answer of `get`; a prompt may precede it. */

@@ -1,7 +1,8 @@
 // The lock with which the controllers of a database's Kubernetes clusters take turns, under the keys of the Go operator, so that both can share a
 // database. Source: seeds/foundationdb-operator-technical-design.txt "Locking Operations"; spec/foundationdb.md 3.
 //
-//   L1. A controller on the deny list cannot take the lock, also when no controller holds it.
+//   L1. A controller on the deny list cannot take the lock, also when no controller holds it. The transaction that takes the lock reads the deny list, so a
+//       new entry has effect at once.
 //   L2. The lock of another controller ends after its end time, or when the other controller is on the deny list. `end` itself still belongs to it.
 //   L3. An extension keeps the start time; a takeover starts now.
 //   L4. A value that cannot be read is an error and is never overwritten.
@@ -30,26 +31,28 @@ interface Holder {
 export async function takeLock(database: Database, options: LockOptions, now: number): Promise<void> {
   const { lockID, durationSeconds } = options
   const key = lockKey(options, 'global')
-  const denied = new Set(await denyList(database, options))
-  if (denied.has(lockID)) throw new CommandFailure('refused', `lock: controller "${lockID}" is on the deny list`) // L1
-  await database.transact([key], ([value]) => {
+  await database.transact(async (read) => {
+    const isDenied = async (id: string) => (await read(denyKey(options, id))) !== undefined
+    if (await isDenied(lockID)) throw new CommandFailure('refused', `lock: controller "${lockID}" is on the deny list`) // L1
+    const value = await read(key)
     const holder = value === undefined ? undefined : holderIn(value)
-    const isFree = holder === undefined || holder.end < now || denied.has(holder.id)
-    if (!isFree && holder.id !== lockID)
-      throw new CommandFailure('refused', `lock: controller "${holder.id}" has the lock until ${timeText(holder.end)}`)
     const isOwn = holder?.id === lockID
+    const isFree = holder === undefined || isOwn || holder.end < now || (await isDenied(holder.id)) // L2
+    if (!isFree)
+      throw new CommandFailure('refused', `lock: controller "${holder.id}" has the lock until ${timeText(holder.end)}`)
     const start = isOwn ? holder.start : now // L3
-    return { changes: [{ key, value: packTuple([lockID, start, now + durationSeconds]) }] }
+    return [{ key, value: packTuple([lockID, start, now + durationSeconds]) }]
   })
 }
 
 /** Releases the lock if this controller holds it. */
 export async function releaseLock(database: Database, options: LockOptions, now: number): Promise<void> {
   const key = lockKey(options, 'global')
-  await database.transact([key], ([value]) => {
+  await database.transact(async (read) => {
+    const value = await read(key)
     const holder = value === undefined ? undefined : holderIn(value)
     const isOwn = holder?.id === options.lockID && holder.start <= now && holder.end >= now
-    return { changes: isOwn ? [{ key, value: undefined }] : [] }
+    return isOwn ? [{ key, value: undefined }] : []
   })
 }
 
@@ -66,7 +69,7 @@ export async function updateDenyList(
   entries: readonly { readonly id: string; readonly isAllowed: boolean }[],
 ): Promise<void> {
   const changes = entries.map(({ id, isAllowed }): KeyChange => ({
-    key: lockKey(options, `denyList/${id}`),
+    key: denyKey(options, id),
     value: isAllowed ? undefined : Buffer.from(id),
   }))
   await database.write(changes)
@@ -97,6 +100,10 @@ export async function pendingUpgrades(
 export async function clearPendingUpgrades(database: Database, options: LockOptions): Promise<void> {
   const pairs = await database.readPrefix(lockKey(options, 'upgrades/'))
   await database.write(pairs.map(({ key }) => ({ key, value: undefined })))
+}
+
+function denyKey(options: LockOptions, id: string): Uint8Array {
+  return lockKey(options, `denyList/${id}`)
 }
 
 /** The default prefix begins with the byte 0xff, which is no UTF-8; a user's prefix is text. */

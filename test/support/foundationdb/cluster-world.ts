@@ -17,14 +17,24 @@ import type {
 } from '../../../workflows/foundationdb/cluster/kind.ts'
 import {
   claimView,
+  hasEnded,
+  isTerminating,
   type ObservedPod,
   podView,
   processClassOf,
   processGroupOf,
   serviceView,
+  taintedNodeView,
 } from '../../../workflows/foundationdb/cluster/observed.ts'
 import type { ClusterState } from '../../../workflows/foundationdb/cluster/pass.ts'
-import { copyFiles, monitorText, type PodDirectory, processesOf } from './pod-processes.ts'
+import {
+  copyFiles,
+  isUnified,
+  monitorText,
+  type PodDirectory,
+  processesOf,
+  reportedConfiguration,
+} from './pod-processes.ts'
 import type { CallRecorder } from './disturbed-calls.ts'
 import { type Clock, MemoryDatabase } from './memory-database.ts'
 
@@ -33,6 +43,7 @@ type Texts = Readonly<Record<string, string>>
 
 /** 2026-01-01. */
 const START_SECONDS = 1_767_225_600
+const START_TEXT = '2026-01-01T00:00:00Z'
 
 export class ClusterWorld {
   readonly clock: Clock
@@ -61,6 +72,7 @@ export class ClusterWorld {
   claims: readonly JsonObject[] = []
   services: readonly JsonObject[] = []
   configMap: JsonObject | undefined
+  nodes: readonly JsonObject[] = []
   private readonly files = new Map<string, PodDirectory>()
   private created = 0
 
@@ -83,7 +95,7 @@ export class ClusterWorld {
         uid: 'uid-db',
         resourceVersion: '1',
         generation: 1,
-        creationTimestamp: '2026-01-01T00:00:00Z',
+        creationTimestamp: START_TEXT,
       },
       spec: { version: '7.1.67', ...spec },
     }
@@ -151,6 +163,7 @@ export class ClusterWorld {
         services: this.services.map(serviceView),
         configMap: this.configMap,
         wholePods: whole,
+        nodes: this.nodes.flatMap((node) => taintedNodeView(node) ?? []),
       },
       calls: this.calls(),
       fails: this.fails,
@@ -217,8 +230,16 @@ export class ClusterWorld {
   /** Lets time pass, and the Pods with it. */
   advance(seconds: number): void {
     this.clock.seconds += seconds
-    this.pods = this.pods.map((pod) => this.started(pod))
+    this.pods = this.pods.map((pod) => this.monitored(this.started(pod)))
     this.services = this.services.map((service, at) => withAddress(service, at))
+    this.run()
+  }
+
+  /** Ends a Pod, as an eviction does. */
+  endPod(name: string): void {
+    this.pods = this.pods.map((pod) =>
+      pod.metadata.name === name ? { ...pod, status: { ...(pod['status'] as object), phase: 'Failed' } } : pod,
+    )
     this.run()
   }
 
@@ -237,6 +258,23 @@ export class ClusterWorld {
     )
     this.target = { ...this.target, status: { ...this.target.status, processGroups } }
     this.advance(0)
+  }
+
+  /** Gives a Node a taint now. @param name of a Pod on the Node. */
+  taintNodeOf(name: string, key: string): void {
+    const pod = this.pods.find(({ metadata }) => metadata.name === name)
+    const { nodeName = '' } = (pod?.['spec'] ?? {}) as { readonly nodeName?: string }
+    const metadata = {
+      name: nodeName,
+      namespace: '',
+      uid: nodeName,
+      resourceVersion: '1',
+      generation: 1,
+      creationTimestamp: START_TEXT,
+    }
+    const timeAdded = new Date(this.clock.seconds * 1000).toISOString()
+    const taint = { key, effect: 'NoSchedule', timeAdded }
+    this.nodes = [...this.nodes, { apiVersion: 'v1', kind: 'Node', metadata, spec: { taints: [taint] } }]
   }
 
   annotatePod(name: string, annotations: Texts): void {
@@ -311,6 +349,20 @@ export class ClusterWorld {
     return this.pods.map(podView)
   }
 
+  /** The monitor of unified images reads the ConfigMap itself, and reports it. */
+  private monitored(pod: JsonObject): JsonObject {
+    const { metadata } = pod
+    const view = podView(pod)
+    if (!isUnified(view)) return pod
+    const directory = copyFiles(view, (this.configMap?.['data'] ?? {}) as Texts)
+    this.files.set(metadata.name, directory)
+    const annotations = {
+      ...metadata.annotations,
+      'foundationdb.org/launcher-current-configuration': reportedConfiguration(view, directory),
+    }
+    return { ...pod, metadata: { ...metadata, annotations } }
+  }
+
   private started(pod: JsonObject): JsonObject {
     if (pod['status'] !== undefined) return pod
     const count = ++this.created
@@ -344,7 +396,8 @@ export class ClusterWorld {
     const others = processes.filter(({ place }) => place !== this.place)
     const own = this.podViews().flatMap((pod) => {
       const directory = this.files.get(pod.metadata.name)
-      const isStopped = pod.metadata.deletionTimestamp !== undefined || this.stopped.has(processGroupOf(pod) ?? '')
+      const isOver = isTerminating(pod) || hasEnded(pod)
+      const isStopped = isOver || this.stopped.has(processGroupOf(pod) ?? '')
       if (directory === undefined || isStopped) return []
       return processesOf(pod, directory).map((process, at) => {
         const running = processes.filter((one) => one.place === this.place && one.host === process.host)[at]

@@ -27,6 +27,8 @@ export interface Databases<Name extends string> {
   readonly tenants: Tenants<Name>
   /** The state folder of the node agent. */
   readonly state: string
+  /** The folder with the backups of the simulator. */
+  readonly blobStore: string
   of(name: Name): DatabaseNamespace
 }
 
@@ -47,7 +49,8 @@ export function useDatabases<const Name extends string>(
   const state = join(folder, 'agent')
   const given = tools === undefined ? {} : { 'fdb-bin': tools }
   const { flags, env, note } = prepareInDev({ flags: given, env: process.env, folder })
-  const environment = { ...env, ...TIME_SCALE }
+  const blobStore = join(folder, 'blob-store')
+  const environment = { ...env, ...TIME_SCALE, FDB_SIM_BLOBSTORE: blobStore }
   process.stderr.write(`${name}: ${note}\n`)
   const toolFlags = Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value])
   const ofBoth = ['--wings', 'foundationdb', '--content-key', join(folder, 'content.key')]
@@ -58,7 +61,7 @@ export function useDatabases<const Name extends string>(
     environments: { worker: environment },
   })
   useNodeAgent(tenants, { state, tools: toolFlags, environment })
-  return { tenants, state, of: (tenant) => new DatabaseNamespace(tenants.of(tenant)) }
+  return { tenants, state, blobStore, of: (tenant) => new DatabaseNamespace(tenants.of(tenant)) }
 }
 
 interface AgentSettings {
@@ -103,22 +106,28 @@ export class DatabaseNamespace {
     return resourcePath({ apiVersion, plural }, this.cluster.namespace, name)
   }
 
+  /** Creates an object of one of the kinds of FoundationDB. */
   async create(manifest: object): Promise<void> {
-    const path = this.path('foundationdbclusters', undefined, `${GROUP}/${VERSION}`)
+    const { kind = 'FoundationDBCluster' } = manifest as { readonly kind?: string }
+    const path = this.path(`${kind.toLowerCase()}s`, undefined, `${GROUP}/${VERSION}`)
     await this.cluster.kube.request('POST', path, { body: manifest })
   }
 
-  /** Merges the fields into the spec of the cluster. */
-  async patch(name: string, spec: object): Promise<void> {
-    await this.cluster.kube.request('PATCH', this.path('foundationdbclusters', name, `${GROUP}/${VERSION}`), {
+  /** Merges the fields into the spec of the object. */
+  async patch(name: string, spec: object, plural = 'foundationdbclusters'): Promise<void> {
+    await this.cluster.kube.request('PATCH', this.path(plural, name, `${GROUP}/${VERSION}`), {
       body: { spec },
       contentType: 'application/merge-patch+json',
     })
   }
 
   async get(name: string): Promise<FoundationDBCluster> {
-    const path = this.path('foundationdbclusters', name, `${GROUP}/${VERSION}`)
-    return await this.cluster.kube.request<FoundationDBCluster>('GET', path)
+    return await this.read<FoundationDBCluster>('foundationdbclusters', name)
+  }
+
+  /** An object of one of the kinds of FoundationDB. */
+  async read<Kind>(plural: string, name: string): Promise<Kind> {
+    return await this.cluster.kube.request<Kind>('GET', this.path(plural, name, `${GROUP}/${VERSION}`))
   }
 
   /** Waits until the cluster is reconciled and available. It becomes healthy when the first data movement ends. */

@@ -26,10 +26,15 @@ export class CallRecorder {
   /** Such as `create Pod`, `call exclude` and `status`, in the order of the passes. */
   readonly calls: string[] = []
   private readonly disturbed: { readonly at: number; readonly how: Disturbance } | undefined
+  private readonly onCall: (call: string, input: unknown) => void
 
-  /** @param disturbed the index of the disturbed call in `calls`. */
-  constructor(disturbed?: { readonly at: number; readonly how: Disturbance }) {
+  /** @param disturbed the index of the disturbed call in `calls`. @param onCall runs before each call. */
+  constructor(
+    disturbed?: { readonly at: number; readonly how: Disturbance },
+    onCall: CallRecorder['onCall'] = () => undefined,
+  ) {
     this.disturbed = disturbed
+    this.onCall = onCall
   }
 
   /** The controller with a plan whose calls are recorded. */
@@ -74,13 +79,14 @@ export class CallRecorder {
   private recordedCalls<Calls extends object>(calls: Calls): Calls {
     const recorded = Object.entries(calls).map(([name, call]) => {
       const run = call as (input: unknown) => Promise<unknown>
-      return [name, (input: unknown) => this.send(`call ${name}`, () => run(input))] as const
+      return [name, (input: unknown) => this.send(`call ${name}`, () => run(input), input)] as const
     })
     return Object.fromEntries(recorded) as unknown as Calls
   }
 
-  private async send<Result>(call: string, run: () => Promise<Result>): Promise<Result> {
+  private async send<Result>(call: string, run: () => Promise<Result>, input?: unknown): Promise<Result> {
     const at = this.calls.push(call) - 1
+    this.onCall(call, input)
     if (at !== this.disturbed?.at) return await run()
     const { how } = this.disturbed
     if (how !== 'unsent') await run()

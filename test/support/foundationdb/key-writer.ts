@@ -38,6 +38,12 @@ export class KeyWriter {
     )
   }
 
+  /** Deletes all keys. */
+  async clear(): Promise<void> {
+    const output = await this.exec('writemode on; clearrange n/ n0')
+    if (!output.includes('Committed')) throw new Error(`clearrange: found "${output}"; expected Committed`)
+  }
+
   private async writeAll(): Promise<void> {
     for (let number = 0; !this.stopped.signal.aborted; number += 1) {
       // A write without an acknowledgement may be lost.

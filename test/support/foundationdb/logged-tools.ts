@@ -1,4 +1,4 @@
-// Folders of simulated FoundationDB tools, one for each version. Their fdbcli logs each command line, so tests count effects on the database.
+// Folders of simulated FoundationDB tools, one for each version. They log each command line, so tests count effects on the database.
 
 import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,11 +6,15 @@ import { join } from 'node:path'
 
 import { writeExecutables } from '../../../activities/foundationdb/simulator/bin.ts'
 
+const LOGGED = ['fdbcli', 'fdbbackup', 'fdbrestore'] as const
+type LoggedTool = (typeof LOGGED)[number]
+
 export interface LoggedTools {
   readonly folder: string
   /** The path of an fdbcli that does not log. */
   readonly fdbcli: (version: string) => string
-  /** The logged command lines that contain the text. */
+  readonly fdbbackup: (version: string) => string
+  /** The logged command lines that contain the text. They begin with the name of the tool. */
   readonly commands: (text: string) => readonly string[]
   readonly remove: () => void
 }
@@ -19,15 +23,20 @@ export function logTools(versions: readonly string[]): LoggedTools {
   const folder = mkdtempSync(join(tmpdir(), 'pawl-fdb-logged-'))
   const log = join(folder, 'commands')
   writeFileSync(log, '')
-  const quiet = (version: string) => join(folder, version, 'fdbcli-quiet')
+  const quiet = (version: string, tool: LoggedTool) => join(folder, version, `${tool}-quiet`)
   for (const version of versions) {
-    const logging = join(writeExecutables(join(folder, version), process.execPath, version), 'fdbcli')
-    renameSync(logging, quiet(version))
-    writeFileSync(logging, `#!/bin/sh\necho "$*" >>'${log}'\nexec '${quiet(version)}' "$@"\n`, { mode: 0o755 })
+    const tools = writeExecutables(join(folder, version), process.execPath, version)
+    for (const tool of LOGGED) {
+      const logging = join(tools, tool)
+      renameSync(logging, quiet(version, tool))
+      const script = `#!/bin/sh\necho "${tool} $*" >>'${log}'\nexec '${quiet(version, tool)}' "$@"\n`
+      writeFileSync(logging, script, { mode: 0o755 })
+    }
   }
   return {
     folder,
-    fdbcli: quiet,
+    fdbcli: (version) => quiet(version, 'fdbcli'),
+    fdbbackup: (version) => quiet(version, 'fdbbackup'),
     commands: (text) =>
       readFileSync(log, 'utf8')
         .split('\n')

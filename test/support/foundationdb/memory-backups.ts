@@ -18,7 +18,7 @@ export class MemoryBackups implements BackupTools {
     url: undefined,
     snapshotPeriodSeconds: undefined,
   }
-  restore: RestoreStatus = { state: undefined }
+  restore: RestoreStatus = { state: undefined, url: undefined }
   /** The message of the failure of all commands; undefined: they succeed. */
   failure: string | undefined
 
@@ -65,7 +65,7 @@ export class MemoryBackups implements BackupTools {
   async startRestore(...[{ url, keyRanges, version }]: Parameters<BackupTools['startRestore']>): Promise<void> {
     const ranges = keyRanges.map(({ start, end }) => `${start}-${end}`).join(' ')
     await this.command(`restore ${url} [${ranges}] ${String(version)}`, {})
-    this.restore = { state: 'queued' }
+    this.restore = { state: 'queued', url }
   }
 
   async restoreStatus(): Promise<RestoreStatus> {

@@ -5,7 +5,12 @@
 //   D2. A lost storage process leaves one replica less for `HEALING_SECONDS`.
 //   D3. Without a majority of coordinators, and while `isDown`, the database is unavailable and every command times out.
 
-import type { Database, DatabaseProvider, KeyChange } from '../../../activities/foundationdb/database/database.ts'
+import type {
+  Database,
+  DatabaseProvider,
+  KeyChange,
+  ReadKey,
+} from '../../../activities/foundationdb/database/database.ts'
 import { CommandFailure, type ExclusionReport } from '../../../activities/foundationdb/database/fdbcli-output.ts'
 import type { DatabaseStatus, ProcessStatus } from '../../../activities/foundationdb/database/status.ts'
 import { hostOf, localityExclusion, parseAddress } from '../../../workflows/foundationdb/database/process-address.ts'
@@ -179,20 +184,32 @@ export class MemoryDatabase implements Database {
 
   write(changes: readonly KeyChange[]): Promise<void> {
     return this.checked(() => {
-      for (const { key, value } of changes) {
-        if (value === undefined) this.keys.delete(textOf(key))
-        else this.keys.set(textOf(key), value)
-      }
+      this.change(changes)
     })
   }
 
-  async transact<Decision extends { readonly changes: readonly KeyChange[] }>(
-    keys: readonly Uint8Array[],
-    decide: (values: readonly (Uint8Array | undefined)[]) => Decision,
-  ): Promise<Decision> {
-    const decision = await this.checked(() => decide(keys.map((key) => this.keys.get(textOf(key)))))
-    await this.write(decision.changes)
-    return decision
+  async transact(decide: (read: ReadKey) => Promise<readonly KeyChange[]>): Promise<void> {
+    const values = new Map<string, Uint8Array | undefined>()
+    const changes = await decide((key) =>
+      this.checked(() => {
+        const value = this.keys.get(textOf(key))
+        values.set(textOf(key), value)
+        return value
+      }),
+    )
+    if (changes.length === 0) return
+    await this.checked(() => {
+      if ([...values].some(([key, value]) => this.keys.get(key) !== value))
+        throw new CommandFailure('refused', 'commit: conflict with another transaction')
+      this.change(changes)
+    })
+  }
+
+  private change(changes: readonly KeyChange[]): void {
+    for (const { key, value } of changes) {
+      if (value === undefined) this.keys.delete(textOf(key))
+      else this.keys.set(textOf(key), value)
+    }
   }
 
   private get stored(): string {

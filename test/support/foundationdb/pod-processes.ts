@@ -20,6 +20,10 @@ export interface PodDirectory {
   readonly binaryFolder: string
 }
 
+export function isUnified({ metadata }: ObservedPod): boolean {
+  return metadata.annotations?.['foundationdb.org/image-type'] === 'unified'
+}
+
 /** Copies the files now. @param data of the ConfigMap. */
 export function copyFiles(pod: ObservedPod, data: Texts): PodDirectory {
   return { data, binaryFolder: binaryFolderOf(pod) }
@@ -27,7 +31,47 @@ export function copyFiles(pod: ObservedPod, data: Texts): PodDirectory {
 
 /** The text of fdbmonitor.conf. */
 export function monitorText(pod: ObservedPod, { data, binaryFolder }: PodDirectory): string {
+  if (isUnified(pod)) return textOfUnified(pod, { data, binaryFolder })
   return substitute(data[monitorKeyOf(pod)] ?? '', { ...substitutionsOf(pod), BINARY_DIR: binaryFolder })
+}
+
+type UnifiedArgument = {
+  readonly type?: string
+  readonly value?: string
+  readonly values?: readonly UnifiedArgument[]
+  readonly source?: string
+  readonly multiplier?: number
+  readonly offset?: number
+}
+
+/** The text of fdbmonitor.conf that means the same as the JSON of unified images, for one process. */
+function textOfUnified(pod: ObservedPod, { data, binaryFolder }: PodDirectory): string {
+  const key = `fdbmonitor-conf-${processClassOf(pod) ?? ''}-json`
+  const { runServers = true, arguments: all = [] } = JSON.parse(data[key] ?? '{"runServers":false}') as {
+    readonly runServers?: boolean
+    readonly arguments?: readonly UnifiedArgument[]
+  }
+  const values = substitutionsOf(pod) ?? {}
+  const text = ({
+    type,
+    value = '',
+    values: parts = [],
+    source = '',
+    multiplier = 1,
+    offset = 0,
+  }: UnifiedArgument): string => {
+    if (type === 'Concatenate') return parts.map(text).join('')
+    if (type === 'Environment') return values[source] ?? ''
+    return type === 'ProcessNumber' ? String(multiplier + offset) : value
+  }
+  const lines = all.map((one) => text(one).replace(/^--([^=]+)=/, '$1 = '))
+  return runServers ? ['[fdbserver.1]', `command = ${binaryFolder}/fdbserver`, ...lines].join('\n') : ''
+}
+
+/** The annotation of the monitor of unified images. */
+export function reportedConfiguration(pod: ObservedPod, { data }: PodDirectory): string {
+  const text = data[`fdbmonitor-conf-${processClassOf(pod) ?? ''}-json`] ?? '{}'
+  return JSON.stringify({ ...(JSON.parse(text) as object), binaryPath: '/usr/bin/fdbserver' })
 }
 
 /** The processes that fdbmonitor starts. */
@@ -51,7 +95,7 @@ export function processesOf(
         processGroup: processGroupOf(pod) ?? '',
         processClass: parameters['class'] ?? '',
         host: substitutionsOf(pod)?.['FDB_PUBLIC_IP'] ?? '',
-        addresses: parameters['public_address']?.split(',') ?? [],
+        addresses: parameters['public_address']?.split(',').map((one) => one.replace(/^\[([\d.]+)\]/, '$1')) ?? [],
         commandLine: [command, ...pairs.map(([name, value]) => `--${name}=${value}`)].join(' '),
         locality: Object.fromEntries(localities),
         version: /\/bin\/(\d+\.\d+\.\d+)\//.exec(command)?.[1] ?? imageOf(pod, 'foundationdb')?.split(':')[1] ?? '',

@@ -3,8 +3,10 @@
 //   C1. The status of the backup is read at the start of the pass, and again after a command that changed it.
 
 import type { BackupStatus as ToolStatus } from '../../../activities/foundationdb/database/backup-tools.ts'
-import { action, again, done, type Outcome, retryLater, type Step } from '../../kit/index.ts'
+import type { Step } from '../../kit/index.ts'
 import { type BackupSettings, backupSettings } from '../model/backup-settings.ts'
+import { progressStep, type StepProblem } from '../progress.ts'
+import { type Address, addressOf, noDatabase } from '../observed-cluster.ts'
 import { type BackupCalls, backupCalls } from './backup-calls.ts'
 import type { BackupPass, ObservedDeployment } from './pass.ts'
 
@@ -18,6 +20,7 @@ export interface BackupContext {
   details: ToolStatus | undefined
   /** C1. */
   isChanged: boolean
+  hasChangedAgents: boolean
 }
 
 const CONTEXTS = new WeakMap<BackupPass, BackupContext>()
@@ -33,29 +36,19 @@ export function contextOf(pass: BackupPass): BackupContext {
     deployment: pass.state.deployment,
     details: undefined,
     isChanged: false,
+    hasChangedAgents: false,
   }
   CONTEXTS.set(pass, context)
   return context
 }
 
-export type Address = { readonly connectionString: string; readonly version: string }
-
 /** Undefined until the cluster has a database. */
 export function databaseAddress({ pass }: BackupContext): Address | undefined {
-  const { cluster } = pass.state
-  const { connectionString = '', runningVersion = '' } = cluster?.status ?? {}
-  if (cluster === undefined || connectionString === '') return undefined
-  return { connectionString, version: runningVersion === '' ? cluster.spec.version : runningVersion }
+  return addressOf(pass.state.cluster, pass.target.spec.customParameters)
 }
 
-/** The reason why a step did not finish; undefined: it has nothing more to do. */
-export type StepProblem = string | undefined
-
 export function backupStep(name: string, body: (context: BackupContext) => Promise<StepProblem>): Step<BackupPass> {
-  return action<BackupPass>(name, async (pass) => {
-    const problem = await body(contextOf(pass))
-    return problem === undefined ? done : retryLater(name, problem)
-  })
+  return progressStep(name, async (pass) => await body(contextOf(pass)))
 }
 
 /** Runs a command that changes the backup. @returns the problem. */
@@ -64,20 +57,9 @@ export async function command(
   run: (address: Address) => Promise<{ readonly failure: { readonly message: string } } | { readonly value: unknown }>,
 ): Promise<StepProblem> {
   const address = databaseAddress(context)
-  if (address === undefined) return noDatabase(context)
+  if (address === undefined) return noDatabase(context.settings.clusterName)
   const result = await run(address)
   if ('failure' in result) return result.failure.message
   context.isChanged = true
   return undefined
-}
-
-export function noDatabase({ settings }: BackupContext): string {
-  return `FoundationDBCluster "${settings.clusterName}" has no connection string; wait until it is available, or create it`
-}
-
-const RECHECK_MS = 5000
-
-/** Another pass observes the effects of this one. */
-export function recheck(isReconciled: boolean): Outcome {
-  return isReconciled ? done : again(RECHECK_MS)
 }

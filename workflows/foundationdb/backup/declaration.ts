@@ -2,6 +2,7 @@
 
 import { declareLevel } from '../../kit/index.ts'
 import { BACKUP_EVENT_SOURCE, BACKUP_FINALIZER } from '../contract.ts'
+import { explainProgress } from '../explain-progress.ts'
 import { backupCalls } from './backup-calls.ts'
 import { backupKind, type FoundationDBBackup } from './kind.ts'
 import { backupQueries, type BackupState } from './pass.ts'
@@ -11,6 +12,7 @@ export const backupDeclaration = declareLevel<BackupState, FoundationDBBackup>({
   target: backupKind,
   queries: backupQueries,
   finalizer: BACKUP_FINALIZER,
+  explain: explainProgress,
   eventSource: BACKUP_EVENT_SOURCE,
   plurals: { 'apps.foundationdb.org/v1beta2/FoundationDBCluster': 'foundationdbclusters' },
   // Only workers with this wing poll the queue: others lack the tools.

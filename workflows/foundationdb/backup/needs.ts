@@ -4,6 +4,7 @@ import type { BackupStatus as ToolStatus } from '../../../activities/foundationd
 import type { JsonObject } from '../../kit/index.ts'
 import type { BackupGeneration } from '../contract.ts'
 import { LAST_SPEC_ANNOTATION } from '../contract.ts'
+import type { BackupSettings } from '../model/backup-settings.ts'
 import { backupDeployment } from '../resources/backup-agents.ts'
 import type { BackupContext } from './context.ts'
 import type { ObservedDeployment } from './pass.ts'
@@ -11,6 +12,11 @@ import type { ObservedDeployment } from './pass.ts'
 /** The tools manage the backup, not only its agents. */
 export function isManaged({ settings }: BackupContext): boolean {
   return settings.type !== 'unmanaged'
+}
+
+/** Whether the deletion of the object ends the backup. */
+export function endsOnDeletion({ type, deletionPolicy }: BackupSettings): boolean {
+  return type !== 'unmanaged' && deletionPolicy !== 'noop'
 }
 
 /** Whether the backup has to run. A backup that is made once does not run again when it can be restored. */

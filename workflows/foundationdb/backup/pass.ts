@@ -1,6 +1,7 @@
 // The pass over a FoundationDBBackup, and the objects that it observes.
 
 import type { JsonObject, LevelPass, StateQuery } from '../../kit/index.ts'
+import { clusterQuery, type ObservedCluster } from '../observed-cluster.ts'
 import type { FoundationDBBackup } from './kind.ts'
 
 /** The Deployment of the agents. */
@@ -12,11 +13,6 @@ export interface ObservedDeployment extends JsonObject {
   }
 }
 
-export interface ObservedCluster extends JsonObject {
-  readonly spec: { readonly version: string }
-  readonly status?: { readonly connectionString?: string; readonly runningVersion?: string }
-}
-
 export interface BackupState {
   readonly deployment: ObservedDeployment | undefined
   readonly cluster: ObservedCluster | undefined
@@ -26,9 +22,5 @@ export type BackupPass = LevelPass<BackupState, FoundationDBBackup>
 
 export const backupQueries: Readonly<Record<keyof BackupState, StateQuery>> = {
   deployment: { kind: 'apps/v1/Deployment', name: '${target.metadata.name}-backup-agents', owned: true },
-  cluster: {
-    kind: 'apps.foundationdb.org/v1beta2/FoundationDBCluster',
-    name: '${target.spec.clusterName}',
-    pick: ['spec.version', 'status.connectionString', 'status.runningVersion'],
-  },
+  cluster: clusterQuery('${target.spec.clusterName}'),
 }

@@ -2,8 +2,8 @@
 
 import { action, type Outcome, type Runtime, type Step } from '../../kit/index.ts'
 import { type ClusterContext, contextOf, normalEvent } from './context.ts'
+import { isReported } from '../progress.ts'
 import type { ClusterPass } from './pass.ts'
-import { isReported } from './report-progress.ts'
 import { outcomeOf, type StepResult } from './requeue.ts'
 
 /** Runs a call of the API server, so that its failure does not end the step. @returns the message of the failure. */
@@ -22,7 +22,7 @@ export function clusterStep(
         const result = await body(context, attemptWith(runtime))
         if (result !== undefined && result.isSilent !== true)
           report(context, name, result.message, result.kind === 'stop')
-        if (result?.event !== undefined && !isReported(context, name, result.message))
+        if (result?.event !== undefined && !isReported(pass.target, name, result.message))
           await normalEvent(context, result.event, result.message)
         return outcomeOf(name, result)
       })

@@ -8,19 +8,13 @@ import type { DatabaseStatus } from '../../../activities/foundationdb/database/s
 import { type ClusterSettings, clusterSettings } from '../model/cluster-settings.ts'
 import { type RecoveryWaits, recoveryWaitsIn } from '../recovery-waits.ts'
 import { podName } from '../model/process-group-id.ts'
+import type { BlockedStep } from '../progress.ts'
 import { isProtocolCompatible } from '../model/version.ts'
 import { type DatabaseCalls, databaseCalls } from './database-calls.ts'
 import type { ClusterStatus, ProcessGroupStatus } from './kind.ts'
-import type { ObservedClaim, ObservedConfigMap, ObservedPod, ObservedService } from './observed.ts'
+import type { ObservedClaim, ObservedConfigMap, ObservedPod, ObservedService, TaintedNode } from './observed.ts'
 import type { ClusterPass } from './pass.ts'
 import type { Moment } from './process-groups.ts'
-
-/** A step that did not finish its work. */
-export interface BlockedStep {
-  readonly step: string
-  readonly message: string
-  readonly hasStopped: boolean
-}
 
 export interface ClusterContext {
   readonly pass: ClusterPass
@@ -37,6 +31,8 @@ export interface ClusterContext {
   configMap: ObservedConfigMap | undefined
   /** C1 */
   database: Promise<DatabaseReading> | undefined
+  /** Undefined until UpdateStatus reads them; only clusters with options for taints need them. */
+  taintedNodes: readonly TaintedNode[] | undefined
   readonly blocked: BlockedStep[]
   /** By version and process group: several steps compare them. */
   readonly specHashes: Map<string, string>
@@ -66,6 +62,7 @@ export function contextOf(pass: ClusterPass): ClusterContext {
     services,
     configMap,
     database: undefined,
+    taintedNodes: undefined,
     blocked: [],
     specHashes: new Map(),
     hasLock: false,

@@ -15,6 +15,7 @@ import {
 import { type ExpectedPod, expectedPod } from './expected-pod.ts'
 import type { ProcessGroup } from '../resources/object-metadata.ts'
 import { hasVolumeClaim } from '../resources/process-settings.ts'
+import { unifiedCommandLine } from '../resources/unified-configuration.ts'
 import { headlessService, processGroupService } from '../resources/services.ts'
 import { volumeClaim } from '../resources/volume-claim.ts'
 import { byName, type ClusterContext, processGroupsIn } from './context.ts'
@@ -45,6 +46,8 @@ export interface ExpectedObjects {
   hasPublicAddress(group: ProcessGroupStatus): boolean
   /** The files of a Pod of the class. @param values of the variables of the Pod. */
   filesOf(pod: ObservedPod, group: ProcessGroupStatus, values: Texts): Pick<PodFiles, 'files' | 'binary'>
+  /** The configuration of the monitor of the process group, in the ConfigMap. */
+  monitorOf(group: ProcessGroupStatus): string
   /** The command lines of the processes of a Pod; undefined while the Pod has no address. */
   commandsOf(pod: ObservedPod, group: ProcessGroupStatus): readonly string[] | undefined
   /** Fields of the status that name variants in use. */
@@ -68,7 +71,7 @@ export function expectedObjects(context: ClusterContext): ExpectedObjects {
     const processClass = group.processClass ?? ''
     return { processClass, servers: serversPerPod(settings, processClass) }
   }
-  const monitorOf = (group: ProcessGroupStatus): MonitorInput => ({ ...input, ...variantOf(group) })
+  const monitorInputOf = (group: ProcessGroupStatus): MonitorInput => ({ ...input, ...variantOf(group) })
   const hashes = new Map<string, string>()
   const hashOf = (variant: MonitorVariant) => {
     const key = monitorKey(settings, variant)
@@ -97,11 +100,11 @@ export function expectedObjects(context: ClusterContext): ExpectedObjects {
     commandsOf(pod, group) {
       const values = substitutionsOf(pod)
       if (values === undefined) return undefined
-      const monitor = monitorOf(group)
-      return Array.from({ length: monitor.servers }, (_, at) =>
-        expectedCommandLine(monitor, at + 1, allValues(pod, values)),
-      )
+      const monitor = monitorInputOf(group)
+      const commandLine = settings.imageType === 'unified' ? unifiedCommandLine : expectedCommandLine
+      return Array.from({ length: monitor.servers }, (_, at) => commandLine(monitor, at + 1, allValues(pod, values)))
     },
+    monitorOf: (group) => configMap.data[monitorKey(settings, variantOf(group))] ?? '',
     inUse: () => inUse(context, status),
   }
 }

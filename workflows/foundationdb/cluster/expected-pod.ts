@@ -21,6 +21,8 @@ export interface ExpectedPod {
   readonly sidecarImage: string
   readonly configMapHash: string
   readonly nodeSelector: Texts
+  /** The requests of a container, such as `{ cpu: '1' }`. */
+  requestsOf(container: string): Texts
   specHash(): string
   /** For its creation. */
   object(): WantedObject
@@ -46,6 +48,12 @@ export function expectedPod(
     }),
     configMapHash,
     nodeSelector: textsOf(fieldsOf(podTemplate['spec'])['nodeSelector']),
+    requestsOf(container) {
+      const { containers } = fieldsOf(clusterPod({ ...input, configMapHash, publicIP: publicAddress })['spec'])
+      const { requests } = fieldsOf(containerNamed(containers, container)['resources'])
+      // The template of a user may have numbers.
+      return Object.fromEntries(Object.entries(fieldsOf(requests)).map(([name, value]) => [name, String(value)]))
+    },
     specHash() {
       const key = `${input.version} ${group.processGroupID}`
       const hash = specHashes.get(key) ?? podSpecHash(input)

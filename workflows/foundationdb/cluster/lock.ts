@@ -10,6 +10,11 @@ export function lockInput({ settings }: ClusterContext) {
   return { lock: { lockID, keyPrefix, durationSeconds } }
 }
 
+/** The lock's part of the input of an activity that changes the whole database; empty where the cluster uses no lock. */
+export function usedLock(context: ClusterContext) {
+  return context.settings.lock.isUsed ? lockInput(context) : {}
+}
+
 /** @returns undefined if this controller has the lock, or needs none. */
 export async function takeLock(context: ClusterContext): Promise<StepResult> {
   if (!context.settings.lock.isUsed) return undefined

@@ -18,8 +18,17 @@ import { podName, volumeClaimName } from '../model/process-group-id.ts'
 import { byName, changeProcessGroups, type ClusterContext, processGroupsIn, updateStatus } from './context.ts'
 import { type ExpectedObjects, includes } from './expected-objects.ts'
 import type { ProcessGroupStatus } from './kind.ts'
+import { withTaintConditions } from './node-taints.ts'
 import { isSameCommandLine } from '../resources/monitor-configuration.ts'
-import { imageOf, isRunning, isTerminating, type ObservedPod, processClassOf, processGroupOf } from './observed.ts'
+import {
+  hasEnded,
+  imageOf,
+  isRunning,
+  isTerminating,
+  type ObservedPod,
+  processClassOf,
+  processGroupOf,
+} from './observed.ts'
 import {
   hasPassed,
   isExcluded,
@@ -106,7 +115,7 @@ function observed(context: ClusterContext, group: ProcessGroupStatus, observatio
   const own = found.processes.get(id) ?? []
   const zone = own[0]?.locality['zoneid']
   const current = withExclusion(context, group, own, status)
-  return withConditions(
+  const next = withConditions(
     {
       ...current,
       ...(zone !== undefined && { faultDomain: zone }),
@@ -121,6 +130,7 @@ function observed(context: ClusterContext, group: ProcessGroupStatus, observatio
     },
     context.now,
   )
+  return withTaintConditions(context, next, pod)
 }
 
 /** An exclusion that the database does not have any more, such as after a manual `include`, is not complete. */
@@ -163,8 +173,7 @@ function isFailing(pod: ObservedPod | undefined, failedSeconds: number, now: Mom
   if (pod === undefined) return false
   const { deletionTimestamp } = pod.metadata
   if (deletionTimestamp !== undefined) return hasPassed(deletionTimestamp, failedSeconds, now)
-  const { phase } = pod.status ?? {}
-  return phase === 'Failed' || (phase === 'Running' && !isRunning(pod))
+  return hasEnded(pod) || (pod.status?.phase === 'Running' && !isRunning(pod))
 }
 
 function podConditions(group: ProcessGroupStatus, pod: ObservedPod, expected: ExpectedObjects): Conditions {

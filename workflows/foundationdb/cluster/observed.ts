@@ -1,7 +1,7 @@
 // The objects of a cluster as its passes observe them: only the fields that steps use, so that 500 process groups fit into one pass. Source:
 // spec/foundationdb.md 4.14.
 
-import type { JsonObject } from '../../kit/index.ts'
+import { fieldsOf, type JsonObject, listOf, textOf } from '../../kit/index.ts'
 import {
   MAIN_CONTAINER,
   NO_SCHEDULE_LABEL,
@@ -9,6 +9,7 @@ import {
   PROCESS_GROUP_LABEL,
   SIDECAR_CONTAINER,
 } from '../contract.ts'
+import { unixSeconds } from './process-groups.ts'
 
 export interface ObservedMeta {
   readonly name: string
@@ -39,6 +40,7 @@ export interface ObservedContainer {
   /** Only of a container that crashes on purpose. */
   readonly command?: readonly string[]
   readonly env?: readonly EnvironmentVariable[]
+  readonly resources?: { readonly requests?: Readonly<Record<string, string>> }
 }
 
 export interface ObservedPod extends Observed {
@@ -70,6 +72,17 @@ export interface ObservedService extends Observed {
 
 export interface ObservedConfigMap extends Observed {
   readonly data?: Readonly<Record<string, string>>
+}
+
+export interface TaintedNode {
+  readonly name: string
+  readonly taints: readonly NodeTaint[]
+}
+
+export interface NodeTaint {
+  readonly key: string
+  /** Unix seconds. */
+  readonly since?: number
 }
 
 export function podView(pod: JsonObject): ObservedPod {
@@ -105,13 +118,22 @@ export function isUnschedulable({ spec }: ObservedPod): boolean {
   return JSON.stringify(spec.affinity?.nodeAffinity ?? {}).includes(NO_SCHEDULE_LABEL)
 }
 
-/** Steps use the environment of the sidecar only: it substitutes variables in files. */
-function container({ name, image, command, env }: ObservedContainer): ObservedContainer {
+/** A variable of the container that completes the configuration: the sidecar, or the monitor of unified images. */
+const SUBSTITUTED = 'FDB_INSTANCE_ID'
+
+function isSubstituting({ env = [] }: ObservedContainer): boolean {
+  return env.some(({ name }) => name === SUBSTITUTED)
+}
+
+/** Steps use the environment only of the container that completes the configuration. */
+function container(one: ObservedContainer): ObservedContainer {
+  const { name, image, command, env, resources: { requests } = {} } = one
   return {
     name,
+    ...(requests !== undefined && { resources: { requests } }),
     ...(image !== undefined && { image }),
     ...(command?.includes(CRASH_LOOP) === true && { command }),
-    ...(name === SIDECAR_CONTAINER && env !== undefined && { env }),
+    ...(isSubstituting(one) && env !== undefined && { env }),
   }
 }
 
@@ -131,6 +153,15 @@ export function serviceView(service: JsonObject): ObservedService {
       ...(ipFamilies !== undefined && { ipFamilies }),
     },
   }
+}
+
+/** Undefined for a Node without taints. */
+export function taintedNodeView({ metadata, ...node }: JsonObject): TaintedNode | undefined {
+  const taints = listOf(fieldsOf(node['spec'])['taints']).map((taint): NodeTaint => {
+    const { key, timeAdded } = fieldsOf(taint)
+    return { key: textOf(key), ...(typeof timeAdded === 'string' && { since: unixSeconds(timeAdded) }) }
+  })
+  return taints.length === 0 ? undefined : { name: metadata.name, taints }
 }
 
 function base<Of extends Observed>(object: JsonObject): Pick<Of, keyof Of> {
@@ -184,6 +215,11 @@ export function isTerminating({ metadata }: Observed): boolean {
   return metadata.deletionTimestamp !== undefined
 }
 
+/** Whether the containers of the Pod will not start again. */
+export function hasEnded({ status }: ObservedPod): boolean {
+  return status?.phase === 'Failed' || status?.phase === 'Succeeded'
+}
+
 /** Whether the Pod runs and its containers are ready. */
 export function isRunning({ spec, status }: ObservedPod): boolean {
   const ready = new Set((status?.containerStatuses ?? []).filter((one) => one.ready).map(({ name }) => name))
@@ -198,14 +234,16 @@ export function imageOf(
 }
 
 /**
- * The values of the variables that the sidecar substitutes in files. They come from its environment, with fields of the Pod filled in. Undefined while the Pod has
+ * The values of the variables that complete the configuration of processes. They come from the environment of a container, with fields of the Pod filled in. Undefined while the Pod has
  * no address.
  */
 export function substitutionsOf(pod: ObservedPod): Readonly<Record<string, string>> | undefined {
-  const { env = [] } = pod.spec.containers.find(({ name }) => name === SIDECAR_CONTAINER) ?? {}
-  const values = env.map(({ name, value, valueFrom }) => {
+  const { env = [] } = pod.spec.containers.find(isSubstituting) ?? {}
+  const values = env.flatMap(({ name, value, valueFrom }) => {
     const path = valueFrom?.fieldRef?.fieldPath
-    return [name, path === undefined ? value : fieldOf(pod, path)] as const
+    // A user's variable, such as one from a Secret, is no part of the configuration.
+    if (path === undefined) return valueFrom === undefined ? [[name, value ?? ''] as const] : []
+    return [[name, fieldOf(pod, path)] as const]
   })
   if (values.some(([, value]) => value === undefined)) return undefined
   return Object.fromEntries(values.map(([name, value]) => [name, value ?? '']))

@@ -10,6 +10,8 @@ import {
   type ObservedService,
   podView,
   serviceView,
+  type TaintedNode,
+  taintedNodeView,
 } from './observed.ts'
 
 export interface ClusterState {
@@ -19,6 +21,8 @@ export interface ClusterState {
   readonly configMap: ObservedConfigMap | undefined
   /** Pods with all fields; read only for an update in place. */
   readonly wholePods: readonly JsonObject[]
+  /** Read only for clusters with options for taints. */
+  readonly nodes: readonly TaintedNode[]
 }
 
 export type ClusterPass = LevelPass<ClusterState, FoundationDBCluster>
@@ -29,4 +33,5 @@ export const clusterQueries: Readonly<Record<keyof ClusterState, StateQuery>> = 
   services: { kind: 'v1/Service', many: true, owned: true, view: serviceView },
   configMap: { kind: 'v1/ConfigMap', name: '${target.metadata.name}-config', owned: true },
   wholePods: { kind: 'v1/Pod', many: true, owned: true, lazy: true, quiet: true },
+  nodes: { kind: 'v1/Node', many: true, lazy: true, quiet: true, view: taintedNodeView },
 }

@@ -2,7 +2,7 @@
 
 import { always, nop, sequential, type Step, when } from '../../kit/index.ts'
 import type { ClusterPass } from './pass.ts'
-import { reportProgress } from './report-progress.ts'
+import { reportClusterProgress } from './report-progress.ts'
 import { addPods } from './steps/add-pods.ts'
 import { addProcessGroups } from './steps/add-process-groups.ts'
 import { addPVCs } from './steps/add-pvcs.ts'
@@ -61,7 +61,7 @@ function isSkipped({ target }: ClusterPass): boolean {
 export const reconcileCluster: Step<ClusterPass> = when(
   isSkipped,
   nop as Step<ClusterPass>,
-  always(sequential(...CLUSTER_STEPS), reportProgress),
+  always(sequential(...CLUSTER_STEPS), reportClusterProgress),
 )
 
 export const clusterPlans = { plan: reconcileCluster }

@@ -15,10 +15,14 @@ export interface Moment {
   readonly text: string
 }
 
+export function unixSeconds(timestamp: string): number {
+  // eslint-disable-next-line no-restricted-globals -- the rule forbids Date because of the clock; this call only parses a text
+  return Math.floor(Date.parse(timestamp) / 1000)
+}
+
 /** Whether more than `seconds` have passed since the timestamp. */
 export function hasPassed(timestamp: string, seconds: number, now: Moment): boolean {
-  // eslint-disable-next-line no-restricted-globals -- the rule forbids Date because of the clock; this call only parses a text
-  return now.seconds - Math.floor(Date.parse(timestamp) / 1000) > seconds
+  return now.seconds - unixSeconds(timestamp) > seconds
 }
 
 export function marked(group: ProcessGroupStatus, now: Moment): ProcessGroupStatus {

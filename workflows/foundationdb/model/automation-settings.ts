@@ -4,19 +4,23 @@ import type { ClusterSpec } from '../cluster/kind.ts'
 
 type Options = NonNullable<ClusterSpec['automationOptions']>
 type Replacements = NonNullable<Options['replacements']>
-type Maintenance = NonNullable<Options['maintenanceModeOptions']>
-type WithoutDefaults = 'useLocalitiesForExclusion' | 'deletePods' | 'replacements' | 'maintenanceModeOptions'
+/** Fields that change nothing. */
+type Ignored =
+  | 'ignorePendingPodsDuration'
+  | 'useNonBlockingExcludes'
+  | 'ignoreTerminatingPodsSeconds'
+  | 'maintenanceModeOptions'
+  | 'synchronizationMode'
+  | 'databaseInteractionMode'
+  | 'cacheDatabaseStatusForReconciliation'
+type WithoutDefaults = 'useLocalitiesForExclusion' | 'deletePods' | 'replacements' | Ignored
 
 /** Fields have the names of the spec. */
-export interface AutomationSettings extends Required<Omit<Options, WithoutDefaults | 'ignorePendingPodsDuration'>> {
-  readonly ignorePendingPodsSeconds: number
+export interface AutomationSettings extends Required<Omit<Options, WithoutDefaults>> {
   /** Undefined: as the version supports it. */
   readonly useLocalitiesForExclusion?: boolean
   readonly replacements: Required<Replacements>
-  readonly maintenanceModeOptions: Required<Maintenance>
 }
-
-const NANOSECONDS = 1_000_000_000
 
 const REPLACEMENT_DEFAULTS: Required<Replacements> = {
   enabled: false,
@@ -29,19 +33,10 @@ const REPLACEMENT_DEFAULTS: Required<Replacements> = {
   conditions: ['MissingProcesses'],
 }
 
-const MAINTENANCE_DEFAULTS: Required<Maintenance> = {
-  UseMaintenanceModeChecker: false,
-  resetMaintenanceMode: false,
-  maintenanceModeTimeSeconds: 600,
-}
-
 const DEFAULTS: AutomationSettings = {
   configureDatabase: true,
   killProcesses: true,
   replacements: REPLACEMENT_DEFAULTS,
-  ignorePendingPodsSeconds: 300,
-  useNonBlockingExcludes: false,
-  ignoreTerminatingPodsSeconds: 600,
   ignoreMissingProcessesSeconds: 30,
   failedPodDurationSeconds: 300,
   maxConcurrentReplacements: Infinity,
@@ -49,11 +44,7 @@ const DEFAULTS: AutomationSettings = {
   removalMode: 'Zone',
   waitBetweenRemovalsSeconds: 60,
   podUpdateStrategy: 'ReplaceTransactionSystem',
-  maintenanceModeOptions: MAINTENANCE_DEFAULTS,
   ignoreLogGroupsForUpgrade: ['fdb-kubernetes-operator'],
-  synchronizationMode: 'local',
-  databaseInteractionMode: 'fdbcli',
-  cacheDatabaseStatusForReconciliation: true,
   exclusionPolicy: 'strict',
   missingProcessPolicy: 'wait',
   createPodsForRemoval: false,
@@ -64,21 +55,13 @@ export function automationSettings({
   automationOptions = {},
   updatePodsByReplacement = false,
 }: Pick<ClusterSpec, 'automationOptions' | 'updatePodsByReplacement'>): AutomationSettings {
-  const {
-    deletePods,
-    ignorePendingPodsDuration: pending,
-    replacements,
-    maintenanceModeOptions,
-    ...options
-  } = automationOptions
+  const { deletePods, replacements, ...options } = automationOptions
   return {
     ...DEFAULTS,
     // Aliases.
     ...(updatePodsByReplacement && { podUpdateStrategy: 'Replace' as const }),
     ...(deletePods === false && { deletionMode: 'None' as const }),
     ...options,
-    ...(pending !== undefined && { ignorePendingPodsSeconds: pending / NANOSECONDS }),
     replacements: { ...REPLACEMENT_DEFAULTS, ...replacements },
-    maintenanceModeOptions: { ...MAINTENANCE_DEFAULTS, ...maintenanceModeOptions },
   }
 }

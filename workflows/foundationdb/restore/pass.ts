@@ -1,12 +1,8 @@
 // The pass over a FoundationDBRestore, and the objects that it observes.
 
-import type { JsonObject, LevelPass, StateQuery } from '../../kit/index.ts'
+import type { LevelPass, StateQuery } from '../../kit/index.ts'
+import { clusterQuery, type ObservedCluster } from '../observed-cluster.ts'
 import type { FoundationDBRestore } from './kind.ts'
-
-export interface ObservedCluster extends JsonObject {
-  readonly spec: { readonly version: string }
-  readonly status?: { readonly connectionString?: string; readonly runningVersion?: string }
-}
 
 export interface RestoreState {
   readonly cluster: ObservedCluster | undefined
@@ -15,9 +11,5 @@ export interface RestoreState {
 export type RestorePass = LevelPass<RestoreState, FoundationDBRestore>
 
 export const restoreQueries: Readonly<Record<keyof RestoreState, StateQuery>> = {
-  cluster: {
-    kind: 'apps.foundationdb.org/v1beta2/FoundationDBCluster',
-    name: '${target.spec.destinationClusterName}',
-    pick: ['spec.version', 'status.connectionString', 'status.runningVersion'],
-  },
+  cluster: clusterQuery('${target.spec.destinationClusterName}'),
 }

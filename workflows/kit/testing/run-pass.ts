@@ -1,7 +1,7 @@
 // `runPass`: one pass of a controller in level mode without servers, for unit tests. The test gives the observed state and faults. Like the real run
 // (run/loop/run-level.ts) it handles finalizer, deletion, status and Warning Events around the author's steps.
 
-import type { AnyLevelPass, LevelController } from '../run/level/define-level.ts'
+import { type AnyLevelPass, type LevelController, needsFinalizerOf } from '../run/level/define-level.ts'
 import { CHANGED, nextPass } from '../run/next-pass.ts'
 import { canonicalJson } from '../kind/projection.ts'
 import type { JsonValue } from '../kind/schema.ts'
@@ -34,7 +34,7 @@ export async function runPass<State, Target extends { readonly metadata: object 
   return {
     ...ran,
     ended: hasEnded ? scene.end : undefined,
-    finalizer: scene.finalizer === 'taken off' && !hasEnded ? undefined : scene.finalizer,
+    finalizer: scene.end === 'Deleted' && !hasEnded ? undefined : scene.finalizer,
     // The queries and the kind of the same definition describe them.
     next: { target: left as unknown as Target, state: ran.state as State },
   }
@@ -49,14 +49,26 @@ interface Scene {
   readonly finalizer: PassCourse<unknown, unknown>['finalizer']
 }
 
-function sceneOf({ plan, onDelete = nop, onGone = nop, finalizer }: LevelController, target: JsonObject): Scene {
+function sceneOf(controller: LevelController, target: JsonObject): Scene {
+  const { plan, onDelete = nop, onGone = nop, finalizer } = controller
   const { deletionTimestamp, finalizers = [] } = target.metadata
   const isHeld = finalizer !== undefined && finalizers.includes(finalizer)
   if (deletionTimestamp !== undefined)
     return { step: isHeld ? onDelete : onGone, target, end: 'Deleted', finalizer: isHeld ? 'taken off' : undefined }
-  if (isHeld || finalizer === undefined) return { step: plan, target, end: 'Converged', finalizer: undefined }
-  const guarded = { ...target, metadata: { ...target.metadata, finalizers: [...finalizers, finalizer] } }
-  return { step: plan, target: guarded, end: 'Converged', finalizer: 'put on' }
+  const isNeeded = needsFinalizerOf(controller, target)
+  if (finalizer === undefined || isHeld === isNeeded)
+    return { step: plan, target, end: 'Converged', finalizer: undefined }
+  return {
+    step: plan,
+    target: withFinalizer(target, finalizer, isNeeded),
+    end: 'Converged',
+    finalizer: isNeeded ? 'put on' : 'taken off',
+  }
+}
+
+function withFinalizer(target: JsonObject, finalizer: string, isNeeded: boolean): JsonObject {
+  const others = (target.metadata.finalizers ?? []).filter((one) => one !== finalizer)
+  return { ...target, metadata: { ...target.metadata, finalizers: isNeeded ? [...others, finalizer] : others } }
 }
 
 interface Surroundings {

@@ -34,7 +34,13 @@ describe.skipIf(!hasRecordings)('a recorded status of a restore', () => {
     ['102', 'completed'],
     ['109', 'completed'],
   ])('%s has the expected state', (number, state) => {
-    expect(parseRestoreStatus(stdoutOf(number))).toEqual({ state })
+    expect(parseRestoreStatus(stdoutOf(number))).toMatchObject({ state })
+  })
+
+  it('has the URL of its backup', () => {
+    expect(parseRestoreStatus(stdoutOf('015')).url).toBeUndefined()
+    expect(parseRestoreStatus(stdoutOf('016')).url).toBeUndefined()
+    expect(parseRestoreStatus(stdoutOf('102')).url).toMatch(/^file:\/\/\S+\/backup-2026-11-27-12-11-54\.856959$/)
   })
 })
 

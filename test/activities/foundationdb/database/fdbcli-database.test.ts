@@ -7,13 +7,14 @@ import { join } from 'node:path'
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
-import type { Database } from '../../../../activities/foundationdb/database/database.ts'
+import type { Database, ReadKey } from '../../../../activities/foundationdb/database/database.ts'
 import { fdbcliDatabases } from '../../../../activities/foundationdb/database/fdbcli-database.ts'
 import { writeExecutables } from '../../../../activities/foundationdb/simulator/bin.ts'
 import { findTools } from '../../../../activities/foundationdb/database/tools.ts'
 
 const CONNECTION = 'test:abcdefgh@127.0.0.1:4501'
 const KEY = Buffer.from('\xff\x02/lock/global', 'latin1')
+const DENIED = Buffer.from('\xff\x02/lock/denyList/dc1', 'latin1')
 
 let folder: string
 
@@ -160,7 +161,7 @@ describe('a missing tool', () => {
   })
 })
 
-/** A session that reads lines, buffers its output like the real tool, and knows the value of one key. */
+/** A session that reads lines, buffers its output like the real tool, and has the same value for all keys. */
 const SESSION = `
   const options = 'x'.repeat(11000)
   let output = ''
@@ -174,18 +175,21 @@ const SESSION = `
   })`
 
 describe('a transaction', () => {
-  const decide = (values: readonly (Uint8Array | undefined)[]) => ({
-    found: values.map((value) => Buffer.from(value ?? []).toString('latin1')),
-    changes: [{ key: KEY, value: Buffer.from('new') }],
-  })
+  const decide = (found: string[]) => async (read: ReadKey) => {
+    for (const key of [DENIED, KEY]) found.push(Buffer.from((await read(key)) ?? []).toString('latin1'))
+    return [{ key: KEY, value: Buffer.from('new') }]
+  }
 
   it('reads, decides and commits in one session', async () => {
     await install(SESSION)
-    expect(await databaseWith().transact([KEY], decide)).toMatchObject({ found: ['\x02dc1'] })
+    const found: string[] = []
+    await databaseWith().transact(decide(found))
+    expect(found).toEqual(['\x02dc1', '\x02dc1'])
     expect(await logged()).toEqual([
       'writemode on',
       'option on ACCESS_SYSTEM_KEYS',
       'begin',
+      'get \\xff\\x02/lock/denyList/dc1',
       'get \\xff\\x02/lock/global',
       'set \\xff\\x02/lock/global new',
       'commit',
@@ -195,13 +199,13 @@ describe('a transaction', () => {
 
   it('is refused after a conflict', async () => {
     await install(SESSION)
-    const call = databaseWith({ environment: { FDB_TEST_CONFLICT: '1' } }).transact([KEY], decide)
+    const call = databaseWith({ environment: { FDB_TEST_CONFLICT: '1' } }).transact(decide([]))
     await expect(call).rejects.toMatchObject({ kind: 'refused' })
   })
 
   it('commits nothing without changes', async () => {
     await install(SESSION)
-    await databaseWith().transact([KEY], () => ({ changes: [] }))
+    await databaseWith().transact(() => Promise.resolve([]))
     expect(await logged()).not.toContain('commit')
   })
 })

@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 
+import type { Database } from '../../../../activities/foundationdb/database/database.ts'
 import {
   addPendingUpgrades,
   clearPendingUpgrades,
@@ -34,13 +35,6 @@ async function memory() {
 }
 
 describe('the lock', () => {
-  it('has the value of the Go operator after the first take', async () => {
-    const { database, take } = await memory()
-    await take('dc1', NOW)
-    const value = database.keys.get('\xff\x02/org.foundationdb.kubernetes-operator/global')
-    expect(Buffer.from(value ?? []).toString('hex')).toBe('0264633100185f5e1000185f5e1258')
-  })
-
   it('keeps its start when its holder extends it', async () => {
     const { take, holder } = await memory()
     await take('dc1', NOW)
@@ -76,6 +70,19 @@ describe('the lock', () => {
     if (owner !== undefined) await take(owner, NOW)
     await deny('dc1')
     await expect(take('dc1', NOW + 1)).rejects.toMatchObject({ kind: 'refused' })
+  })
+
+  it('is refused if the controller gets onto the deny list during the transaction', async () => {
+    const { database, deny, holder } = await memory()
+    const transact: Database['transact'] = (decide) =>
+      database.transact(async (read) => {
+        const changes = await decide(read)
+        await deny('dc1')
+        return changes
+      })
+    const slow = Object.create(database, { transact: { value: transact } }) as Database
+    await expect(takeLock(slow, optionsOf('dc1'), NOW)).rejects.toMatchObject({ kind: 'refused' })
+    expect(holder()).toBeUndefined()
   })
 
   it('can be taken again after the entry of the deny list is allowed; other entries stay', async () => {
@@ -116,6 +123,23 @@ describe('the lock', () => {
     expect(holder()).toBeDefined()
     await releaseLock(database, optionsOf('dc1'), NOW + 1)
     expect(holder()).toBeUndefined()
+  })
+})
+
+describe('the keys of the Go operator', () => {
+  it('are the same, byte for byte, with the default prefix', async () => {
+    const { database, take, deny } = await memory()
+    await take('dc1', NOW)
+    await deny('dc2')
+    await addPendingUpgrades(database, optionsOf('dc1'), { version: '7.3.1', processGroups: ['dc1-storage-1'] })
+    const hex = (text: string) => Buffer.from(text, 'latin1').toString('hex')
+    const prefix = `ff02${hex('/org.foundationdb.kubernetes-operator')}`
+    const found = [...database.keys].map(([key, value]) => [hex(key), Buffer.from(value).toString('hex')])
+    expect(found).toEqual([
+      [`${prefix}${hex('/global')}`, '0264633100185f5e1000185f5e1258'],
+      [`${prefix}${hex('/denyList/dc2')}`, hex('dc2')],
+      [`${prefix}${hex('/upgrades/7.3.1/dc1-storage-1')}`, hex('dc1-storage-1')],
+    ])
   })
 })
 

@@ -8,9 +8,6 @@ import { join } from 'node:path'
 import { writeExecutables } from '../../../../activities/foundationdb/simulator/bin.ts'
 import { DEFAULT_VERSION } from '../../../../activities/foundationdb/simulator/version.ts'
 
-/** Simulated seconds take 20 ms. */
-const ENVIRONMENT = { ...process.env, FDB_SIM_TIME_SCALE: '0.02' }
-
 export interface CliResult {
   readonly exit: number
   readonly stdout: string
@@ -20,13 +17,17 @@ export interface CliResult {
 export class ProcessCluster {
   readonly folder = mkdtempSync(join(tmpdir(), 'fdb-simulator-'))
   readonly file = join(this.folder, 'fdb.cluster')
-  private readonly bin = writeExecutables(join(this.folder, 'bin'), process.execPath)
+  readonly bin = writeExecutables(join(this.folder, 'bin'), process.execPath)
   private readonly servers = new Map<number, ChildProcess>()
   // Each cluster has its own part of the loopback network, so that test files can run at the same time.
   private readonly network = `127.${String(process.pid % 250)}.${String(Math.floor(Math.random() * 250))}`
 
-  /** `coordinators`: the numbers of the processes that the first cluster file names. */
-  constructor(coordinators: readonly number[]) {
+  /** Of servers and tools. */
+  readonly environment: Readonly<Record<string, string | undefined>>
+
+  /** `coordinators`: the numbers of the processes that the first cluster file names. `timeScale`: the seconds that a simulated second takes. */
+  constructor(coordinators: readonly number[], timeScale = 0.02) {
+    this.environment = { ...process.env, FDB_SIM_TIME_SCALE: String(timeScale) }
     writeFileSync(this.file, `test:abc@${coordinators.map((n) => this.address(n)).join(',')}\n`)
   }
 
@@ -53,7 +54,7 @@ export class ProcessCluster {
     const argv = Object.entries(options).map(([name, value]) => `--${name}=${value}`)
     const bin =
       version === DEFAULT_VERSION ? this.bin : writeExecutables(join(this.folder, version), process.execPath, version)
-    this.servers.set(n, spawn(join(bin, 'fdbserver'), argv, { env: ENVIRONMENT, stdio: 'ignore' }))
+    this.servers.set(n, spawn(join(bin, 'fdbserver'), argv, { env: this.environment, stdio: 'ignore' }))
   }
 
   /** SIGKILL. */
@@ -79,7 +80,7 @@ export class ProcessCluster {
   async fdbcli(command: string, file = this.file): Promise<CliResult> {
     return await new Promise((resolve) => {
       const argv = ['--exec', command, '-C', file]
-      execFile(join(this.bin, 'fdbcli'), argv, { env: ENVIRONMENT, timeout: 60_000 }, (error, stdout, stderr) => {
+      execFile(join(this.bin, 'fdbcli'), argv, { env: this.environment, timeout: 60_000 }, (error, stdout, stderr) => {
         resolve({ exit: typeof error?.code === 'number' ? error.code : error === null ? 0 : -1, stdout, stderr })
       })
     })

@@ -6,6 +6,7 @@ import { backupController } from '../../../../workflows/foundationdb/backup/cont
 import type { BackupSpec, FoundationDBBackup } from '../../../../workflows/foundationdb/backup/kind.ts'
 import type { BackupState, ObservedDeployment } from '../../../../workflows/foundationdb/backup/pass.ts'
 import { BACKUP_FINALIZER } from '../../../../workflows/foundationdb/contract.ts'
+import { explainProgress } from '../../../../workflows/foundationdb/explain-progress.ts'
 import { type PassCourse, runPass } from '../../../../workflows/kit/testing/index.ts'
 import { boundCalls } from '../../../support/foundationdb/call-context.ts'
 import { MemoryBackups } from '../../../support/foundationdb/memory-backups.ts'
@@ -20,9 +21,12 @@ const URL = 'blobstore://account@host:443/sample?bucket=fdb-backups'
 class World {
   readonly backups = new MemoryBackups()
   readonly writes: string[] = []
+  /** Without the Warnings of the kit. */
+  readonly events: string[] = []
   target: FoundationDBBackup
   deployment: ObservedDeployment | undefined
-  connectionString = 'db:id@127.0.0.1:4501'
+  /** Undefined: the FoundationDBCluster does not exist. */
+  connectionString: string | undefined = 'db:id@127.0.0.1:4501'
 
   constructor(spec: Partial<BackupSpec> = {}) {
     const metadata = {
@@ -69,17 +73,32 @@ class World {
       kind: 'FoundationDBCluster',
       metadata: { name: 'db', namespace: 'default' },
       spec: { version: '7.1.67' },
-      status: { connectionString: this.connectionString },
+      status: { connectionString: this.connectionString, configured: true },
     }
+    const { backups } = this
     const course = await runPass(backupController, {
       target: this.target,
-      state: { deployment: this.deployment, cluster } as never,
-      calls: boundCalls(activities, { openBackups: () => this.backups }),
+      state: {
+        deployment: this.deployment,
+        cluster: this.connectionString === undefined ? undefined : cluster,
+      } as never,
+      calls: boundCalls(activities, { openBackups: () => backups }),
     })
     this.writes.push(...course.writes.map(({ verb, object }) => `${verb} ${object.kind}`))
+    const events = course.events.filter(({ type }) => type === 'Normal')
+    this.events.push(...events.map(({ reason, message }) => `${reason} ${message}`))
     this.target = course.next.target
     this.deployment = withReadyAgents(course.next.state.deployment)
+    this.workAsAgents()
     return course
+  }
+
+  /** The running backup can be restored. */
+  private workAsAgents(): void {
+    const { backups, target } = this
+    if (!backups.status.isRunning || backups.status.isPaused) return
+    const isOnce = target.spec.backupMode === 'oneTime'
+    backups.status = { ...backups.status, isRestorable: true, ...(isOnce && { state: 'Completed', isRunning: false }) }
   }
 
   /** Runs passes until the generation is reconciled. @returns the commands since the last call. */
@@ -118,7 +137,7 @@ describe('a FoundationDBBackup', () => {
     expect(world.status).toMatchObject({
       agentCount: 2,
       deploymentConfigured: true,
-      backupDetails: { url: URL, running: true, paused: false, tag: 'default', snapshotTime: 864000 },
+      backupDetails: { url: URL, running: true, paused: false, restorable: true, tag: 'default', snapshotTime: 864000 },
       generations: { reconciled: 1 },
     })
   })
@@ -178,11 +197,44 @@ describe('a FoundationDBBackup', () => {
     },
   )
 
-  it('F62 keeps its finalizer while the database does not answer', async () => {
+  it.each([
+    { spec: {}, finalizer: undefined },
+    { spec: { deletionPolicy: 'noop' }, finalizer: undefined },
+    { spec: { deletionPolicy: 'stop', backupType: 'unmanaged' }, finalizer: undefined },
+    { spec: { deletionPolicy: 'stop' }, finalizer: 'put on' },
+    { spec: { deletionPolicy: 'cleanup' }, finalizer: 'put on' },
+  ] as const)('F62 with $spec has a finalizer only if its deletion ends the backup', async ({ spec, finalizer }) => {
+    expect((await new World(spec).pass()).finalizer).toBe(finalizer)
+  })
+
+  it('F62 loses its finalizer when the policy becomes noop', async () => {
+    const world = await reconciled({ deletionPolicy: 'stop' })
+    world.change({ deletionPolicy: 'noop' })
+    expect(await world.pass()).toMatchObject({ finalizer: 'taken off', ended: 'Converged' })
+    expect(world.target.metadata.finalizers).toEqual([])
+  })
+
+  it('F62 keeps its finalizer while the database does not answer, and reports that once', async () => {
     const world = await reconciled({ deletionPolicy: 'stop' })
     world.delete()
+    world.events.length = 0
     world.backups.failure = 'fdbbackup abort: killed after its time-out'
     expect((await world.pass()).ended).toBeUndefined()
+    await world.pass()
+    const message = 'EndDeletedBackup: fdbbackup abort: killed after its time-out'
+    expect(world.events).toEqual([`ReconciliationTerminatedEarly ${message}`])
+    expect(explainProgress(world.target)).toEqual({ phase: 'Reconciled', summary: message })
+  })
+
+  it.each([
+    { deletionPolicy: 'stop', commands: [] },
+    { deletionPolicy: 'cleanup', commands: [`delete ${URL}`] },
+  ] as const)('F62 with deletionPolicy $deletionPolicy runs $commands when its cluster is gone', async (given) => {
+    const world = await reconciled({ deletionPolicy: given.deletionPolicy })
+    world.delete()
+    world.connectionString = undefined
+    expect((await world.pass()).ended).toBe('Deleted')
+    expect(world.backups.commands).toEqual(given.commands)
   })
 
   it('F63 with another tag is an error, and the old backup is untouched', async () => {
@@ -202,16 +254,37 @@ describe('a FoundationDBBackup', () => {
   it('F65 of mode oneTime does not start again when it is restorable', async () => {
     const world = new World({ backupMode: 'oneTime' })
     expect(await world.reconcile()).toEqual([`start ${URL} default 864000`])
-    world.backups.status = { ...world.backups.status, state: 'Completed', isRunning: false, isRestorable: true }
+    expect(world.status.backupDetails).toMatchObject({ running: false, restorable: true })
     expect(await world.reconcile()).toEqual([])
   })
 
-  it('waits for the database, and names the cluster', async () => {
+  it('names the blocked step in one Event and in its explanation, and reports the reconciled generation once', async () => {
     const world = new World()
     world.connectionString = ''
-    const { outcome } = await world.pass()
-    expect(outcome.faults[0]?.message).toContain('FoundationDBCluster "db" has no connection string')
+    await world.pass()
+    await world.pass()
+    const problem = 'StartBackup: FoundationDBCluster "db" has no database; wait until it is available, or create it'
+    expect(world.events).toEqual([`ReconciliationTerminatedEarly ${problem}`])
+    expect(explainProgress(world.target)).toEqual({ phase: 'Reconciling', summary: problem })
     world.connectionString = 'db:id@127.0.0.1:4501'
     expect(await world.reconcile()).toHaveLength(1)
+    await world.pass()
+    expect(world.events.slice(1)).toEqual(['ReconciliationComplete Reconciled generation 1'])
+    expect(explainProgress(world.target)).toEqual({ phase: 'Reconciled' })
+  })
+
+  it('waits for its agents, and names their Deployment', async () => {
+    const world = new World({ agentCount: 3 })
+    await world.pass()
+    expect(explainProgress(world.target).summary).toBe(
+      'UpdateBackupStatus (again): Deployment "sample-backup-agents" has 0 of 3 agents ready; check its Pods',
+    )
+  })
+
+  it('with a spec that a webhook would reject runs no command', async () => {
+    const world = new World({ blobStoreConfiguration: { accountName: 'key:secret@host' } })
+    await world.pass()
+    expect([world.backups.commands, world.writes]).toEqual([[], []])
+    expect(explainProgress(world.target).summary).toContain('spec.blobStoreConfiguration.accountName: found')
   })
 })

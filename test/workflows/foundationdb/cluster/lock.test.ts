@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest'
 
 import { takeLock } from '../../../../activities/foundationdb/database/lock.ts'
-import type { ClusterWorld } from '../../../support/foundationdb/cluster-world.ts'
+import { ClusterWorld } from '../../../support/foundationdb/cluster-world.ts'
+import { CallRecorder } from '../../../support/foundationdb/disturbed-calls.ts'
 import { runningCluster } from '../../../support/foundationdb/running-cluster.ts'
 import type { ClusterSpec } from '../../../../workflows/foundationdb/cluster/kind.ts'
 import { LOCK_KEY_PREFIX } from '../../../../workflows/foundationdb/model/cluster-settings.ts'
+import { packTuple, unpackTuple } from '../../../../workflows/foundationdb/database/tuple.ts'
 
 const LOCKED: Partial<ClusterSpec> = { processGroupIDPrefix: 'dc1', lockOptions: { disableLocks: false } }
 const OTHER = { lockID: 'dc2', keyPrefix: LOCK_KEY_PREFIX, durationSeconds: 600 }
@@ -51,6 +53,22 @@ describe('a step with an effect on the whole database', () => {
     },
   )
 
+  it('is refused if another controller has taken the lock over before the effect', async () => {
+    const world = await runningCluster(LOCKED)
+    world.change({ databaseConfiguration: { storage: 4, logs: 4 } })
+    // The worker ends after it has taken the lock, and the next one continues the pass later.
+    world.recorder = new CallRecorder(undefined, (call) => {
+      if (call !== 'call configure') return
+      const { seconds } = world.clock
+      world.database.keys.set(`${LOCK_KEY_PREFIX}/global`, packTuple(['dc2', seconds, seconds + 600]))
+    })
+    await world.pass()
+    expect([world.takeEffects(), world.condition?.message]).toEqual([
+      [],
+      expect.stringContaining('controller "dc2" has the lock until'),
+    ])
+  })
+
   it('needs no lock where locks are disabled', async () => {
     const world = await runningCluster({ ...LOCKED, lockOptions: { disableLocks: true } })
     await takeLock(world.database, OTHER, world.clock.seconds)
@@ -73,5 +91,66 @@ describe('the deny list of the spec', () => {
     expect(world.target.status?.locks).toEqual({ lockDenyList: ['dc2', 'dc9'] })
     expect(await change(undefined)).toEqual(['dc2', 'dc9'])
     expect(await change([{ id: 'dc2', allow: true }])).toEqual(['dc9'])
+  })
+})
+
+describe('three controllers of one database', () => {
+  const CHANGES: readonly (readonly [string, string, (world: ClusterWorld) => Partial<ClusterSpec>])[] = [
+    ['dc1', 'call exclude', (world) => ({ processGroupsToRemove: world.idsOf('log').slice(0, 1) })],
+    ['dc2', 'call kill', () => ({ processes: { general: { customParameters: ['knob_a=1'] } } })],
+    ['dc3', 'remove Pod', () => ({ processes: { general: environment } })],
+  ]
+
+  /** Parts of one database with their own objects. */
+  async function parts(): Promise<readonly ClusterWorld[]> {
+    const worlds: ClusterWorld[] = []
+    for (const [at, [prefix]] of CHANGES.entries()) {
+      const [first] = worlds
+      const spec: Partial<ClusterSpec> = {
+        databaseConfiguration: { storage: 3 },
+        processCounts: { log: 1, stateless: -1 },
+        processGroupIDPrefix: prefix,
+        lockOptions: { disableLocks: false, lockDurationMinutes: 60 },
+        automationOptions: { podUpdateStrategy: 'Delete' },
+        ...(first !== undefined && { seedConnectionString: first.target.status?.connectionString ?? '' }),
+      }
+      const world = new ClusterWorld(spec, first && { database: first.database, clock: first.clock, place: at + 1 })
+      world.nodeOf = (_, count) => `${prefix}-${count}`
+      world.passSeconds = 100
+      await world.settle()
+      worlds.push(world)
+    }
+    worlds[0]?.advance(1000)
+    return worlds
+  }
+
+  it('F54 exclude, restart and recreate processes one after the other, each with its own lock', async () => {
+    const worlds = await parts()
+    const trace: { readonly by: string; readonly holder: unknown; readonly isHeld: boolean }[] = []
+    for (const [at, [by, effect, change]] of CHANGES.entries()) {
+      const world = worlds[at]!
+      world.change(change(world))
+      world.recorder = new CallRecorder(undefined, (call, input) => {
+        // The confirmation of an exclusion changes nothing.
+        if (call !== effect || (input as { readonly waits?: boolean } | undefined)?.waits === true) return
+        const value = world.database.keys.get(`${LOCK_KEY_PREFIX}/global`)
+        const [holder, , end] = value === undefined ? [] : unpackTuple(value)
+        trace.push({ by, holder, isHeld: Number(end) >= world.clock.seconds })
+      })
+    }
+    const waiting = new Set<ClusterWorld>()
+    const isReconciled = ({ generations, condition }: ClusterWorld) =>
+      generations.reconciled === 2 && condition?.status === 'True'
+    for (let pass = 0; pass < 60 && !worlds.every(isReconciled); pass++) {
+      for (const world of worlds) {
+        await world.pass()
+        if (world.condition?.message.includes('has the lock until') === true) waiting.add(world)
+      }
+    }
+    expect(worlds.map(({ generations }) => generations)).toEqual(worlds.map(() => ({ reconciled: 2 })))
+    expect(trace.filter(({ by, holder, isHeld }) => holder !== by || !isHeld)).toEqual([])
+    const turns = trace.map(({ by }) => by).filter((by, at, all) => by !== all[at - 1])
+    expect(turns.toSorted()).toEqual(['dc1', 'dc2', 'dc3'])
+    expect(waiting.size).toBeGreaterThan(1)
   })
 })

@@ -10,6 +10,13 @@ const VOLUME: Partial<ClusterSpec> = {
 const NODE_SELECTOR: Partial<ClusterSpec> = {
   processes: { general: { podTemplate: { spec: { nodeSelector: { disk: 'fast' } } } } },
 }
+const requests = (memory: string): Partial<ClusterSpec> => ({
+  processes: {
+    general: {
+      podTemplate: { spec: { containers: [{ name: 'foundationdb', resources: { requests: { cpu: 1, memory } } }] } },
+    },
+  },
+})
 const STATEFUL = ['storage', 'log']
 const ALL = ['storage', 'log', 'stateless', 'cluster_controller']
 
@@ -19,6 +26,7 @@ describe('a change that Pods cannot follow', () => {
     ['F17 the prefix of IDs', { processGroupIDPrefix: 'dc1' }, ALL],
     ['F18 the source of public addresses', { routing: { publicIPSource: 'service' } }, ALL],
     ['F18 the node selector', NODE_SELECTOR, ALL],
+    ['larger resource requests', { ...requests('16Gi'), replaceInstancesWhenResourcesChange: true }, ALL],
     ['F18 the number of processes in a Pod', { storageServersPerPod: 2 }, ['storage']],
   ])('%s: replaces the process groups and keeps the fault tolerance', async (_, spec, classes) => {
     const world = await runningCluster({ automationOptions: { removalMode: 'All' } })
@@ -37,6 +45,17 @@ describe('a change that Pods cannot follow', () => {
       expect(world.idsOf(name)).toHaveLength(before.get(name)?.length ?? 0)
     }
     expect([world.pods.length, world.claims.length]).toEqual([10, 6])
+  })
+
+  it.each([
+    ['smaller requests', requests('4Gi'), true],
+    ['larger requests without replaceInstancesWhenResourcesChange', requests('16Gi'), false],
+  ])('%s: recreates the storage Pods', async (_, spec, replaceInstancesWhenResourcesChange) => {
+    const world = await runningCluster({ automationOptions: { removalMode: 'All' } })
+    const before = world.idsOf('storage')
+    world.change({ ...spec, replaceInstancesWhenResourcesChange })
+    await world.settle(200)
+    expect([world.idsOf('storage'), world.writes['create Pod']]).toEqual([before, 10])
   })
 
   it('F18 gives each Pod the address of its Service', async () => {

@@ -40,6 +40,19 @@ describe('a Pod that a user deletes', () => {
   })
 })
 
+describe('a Pod that has ended', () => {
+  it('is recreated with its volume claim after 30 s', async () => {
+    const world = await runningCluster()
+    const [name = ''] = world.podsOf('log')
+    world.endPod(name)
+    await world.pass()
+    expect(world.writes).toEqual({})
+    await world.settle()
+    expect(world.writes).toMatchObject({ 'remove Pod': 1, 'create Pod': 1 })
+    expect([world.podsOf('log').includes(name), world.takeEffects()]).toEqual([true, []])
+  })
+})
+
 describe('a change that needs no restart', () => {
   it('F11 adds labels to Pods, and leaves a removed label in place', async () => {
     const world = await runningCluster()

@@ -46,6 +46,27 @@ describe('an upgrade to another protocol', () => {
     expect([again.writes, again.status]).toEqual([[], {}])
   })
 
+  it('F49 recreates the Pod of a process that still runs the old version', async () => {
+    const world = await runningCluster({ automationOptions: { podUpdateStrategy: 'Delete' } }, fourNodes())
+    const [id = ''] = world.idsOf('stateless')
+    const [address = ''] = world.database.processes.find(({ processGroup }) => processGroup === id)?.addresses ?? []
+    world.change({ version: NEXT })
+    world.database.onEffect = (effect) => {
+      if (effect.startsWith('kill')) world.stopped.add(id)
+    }
+    await passes(world, 3)
+    expect([world.takeEffects(), world.writes['remove Pod']]).toEqual([['kill twice 10 addresses'], undefined])
+    expect(world.condition).toMatchObject({ reason: 'BounceProcesses' })
+    world.database.overrides = { incompatibleConnections: [address] }
+    await passes(world, 2)
+    const removed = world.courses.flatMap(({ writes }) => writes.filter(({ verb }) => verb === 'remove'))
+    expect(removed.map(({ object }) => object.metadata.name)).toEqual([`db-${id}`])
+    world.database.overrides = {}
+    world.stopped.clear()
+    await world.settle(200)
+    expect([versionsOf(world), world.takeEffects().filter((effect) => effect.startsWith('kill'))]).toEqual([[NEXT], []])
+  })
+
   it('F43 waits while a client does not support the new version', async () => {
     const world = await runningCluster()
     world.database.overrides = { clients: [OLD_CLIENT] }

@@ -47,10 +47,6 @@ describe('the settings of a cluster', () => {
     [{ automationOptions: { deletePods: false } }, { automation: { deletionMode: 'None' } }],
     [{ automationOptions: { deletePods: false, deletionMode: 'All' } }, { automation: { deletionMode: 'All' } }],
     [{ updatePodsByReplacement: true }, { automation: { podUpdateStrategy: 'Replace' } }],
-    [
-      { automationOptions: { ignorePendingPodsDuration: 30_000_000_000 } },
-      { automation: { ignorePendingPodsSeconds: 30 } },
-    ],
   ])('are read from %j', (spec, expected) => {
     expect(settingsOf(spec)).toMatchObject(expected)
   })

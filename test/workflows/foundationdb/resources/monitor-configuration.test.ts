@@ -7,6 +7,11 @@ import {
   monitorConfiguration,
   type MonitorInput,
 } from '../../../../workflows/foundationdb/resources/monitor-configuration.ts'
+import {
+  isSameUnifiedConfiguration,
+  unifiedCommandLine,
+  unifiedConfiguration,
+} from '../../../../workflows/foundationdb/resources/unified-configuration.ts'
 import { settingsOf } from '../clusters.ts'
 
 function inputOf(spec: Partial<ClusterSpec> = {}, change: Partial<MonitorInput> = {}): MonitorInput {
@@ -140,6 +145,14 @@ describe('the command line of a process', () => {
     )
   })
 
+  it('has the number of the process and bracketed addresses with unified images', () => {
+    const spec = { imageType: 'unified' as const, routing: { podIPFamily: 6 }, dataHall: 'h1' }
+    const input = inputOf(spec, { servers: 2, addresses: { tls: true, nonTLS: true } })
+    expect(unifiedCommandLine(input, 2, { ...substitutions, FDB_PUBLIC_IP: '10.1.1.1,fd00::1' })).toBe(
+      '/usr/bin/fdbserver --class=storage --cluster_file=/var/fdb/data/fdb.cluster --datadir=/var/fdb/data/2 --locality_data_hall=h1 --locality_instance_id=storage-1 --locality_machineid=node-1 --locality_process_id=storage-1-2 --locality_zoneid=zone-1 --logdir=/var/log/fdb-trace-logs --loggroup=db --public_address=[fd00::1]:4502:tls,[fd00::1]:4503 --seed_cluster_file=/var/dynamic-conf/fdb.cluster',
+    )
+  })
+
   it('replaces the longest name first, and keeps unknown variables', () => {
     const spec = { processes: { storage: { customParameters: ['knob_x=$FDB_ZONE_ID_2', 'knob_y=$UNKNOWN'] } } }
     const line = expectedCommandLine(inputOf(spec), 1, { ...substitutions, FDB_ZONE_ID_2: 'b$&' })
@@ -150,5 +163,17 @@ describe('the command line of a process', () => {
     expect(isSameCommandLine('/b/fdbserver --a=1 --b=2 3', '/b/fdbserver --b=2 3  --a=1')).toBe(true)
     expect(isSameCommandLine('/b/fdbserver --a=1', '/c/fdbserver --a=1')).toBe(false)
     expect(isSameCommandLine('/b/fdbserver --a=1', '/b/fdbserver --a=1 --b=2')).toBe(false)
+  })
+})
+
+describe('the configuration that a monitor of unified images reports', () => {
+  const wanted = unifiedConfiguration(inputOf({ imageType: 'unified' }), '7.1.67')
+  const { version, ...rest } = JSON.parse(wanted) as { readonly version: string }
+  it.each([
+    ['with the path of its program and another order', JSON.stringify({ ...rest, version, binaryPath: '/b' }), true],
+    ['of another version', JSON.stringify({ ...rest, version: '7.1.66' }), false],
+    ['that is no JSON', '{', false],
+  ])('%s', (_, found, isSame) => {
+    expect(isSameUnifiedConfiguration(found, wanted)).toBe(isSame)
   })
 })

@@ -54,6 +54,7 @@ const removeMap = action<Pass>('removeMap', async ({ state: { own }, act }) => {
 })
 
 const FINALIZER = 'example.com/shop'
+type WithName = { readonly metadata: { readonly name: string } }
 const shop = (plan = sequential(applyMap, count)) =>
   defineLevel<State, Shop>({
     name: 'shop',
@@ -210,6 +211,16 @@ describe('a pass in a test', () => {
     expect(await runPass(shop(), first.next)).toMatchObject({ written: [], ended: 'Deleted', finalizer: 'taken off' })
     const released = { ...metadata, finalizers: [] }
     expect(await runPass(shop(), { target: { ...red, metadata: released } })).toMatchObject({ ended: 'Deleted' })
+  })
+
+  it('adds the finalizer only to an object that needs it', async () => {
+    const controller = { ...shop(), needsFinalizer: ({ metadata: { name } }: WithName) => name === 'needed' }
+    const pass = async (name: string, finalizers: readonly string[]) =>
+      (await runPass(controller, { target: { ...red, metadata: { name, finalizers } } })).finalizer
+    expect(await pass('needed', [])).toBe('put on')
+    expect(await pass('needed', [FINALIZER])).toBeUndefined()
+    expect(await pass('other', [])).toBeUndefined()
+    expect(await pass('other', [FINALIZER])).toBe('taken off')
   })
 
   it('calls own activities of the controller with the results of the test', async () => {

@@ -8,6 +8,7 @@ export const updateBackupAgents = backupStep('UpdateBackupAgents', async (contex
   if (isDeploymentCurrent(context)) return undefined
   const { pass, settings, deployment } = context
   const wanted = backupDeployment(settings, pass.target.metadata.uid)
+  context.hasChangedAgents = true
   if (wanted !== undefined) await pass.act.apply(wanted)
   else if (deployment !== undefined) {
     await pass.act.remove(deployment)

@@ -1,13 +1,23 @@
 // Steps 1 and 7. Observe the agents and the backup, and report them in the status. Source: spec/foundationdb.md 2.27.
 
-import { action } from '../../../kit/index.ts'
+import { problemText } from '../../../kit/index.ts'
+import type { BackupGeneration } from '../../contract.ts'
+import { backupDeploymentName } from '../../model/process-group-id.ts'
+import type { StepProblem } from '../../progress.ts'
+import { type BackupContext, backupStep, databaseAddress } from '../context.ts'
 import type { BackupStatus } from '../kind.ts'
-import { type BackupContext, backupStep, contextOf, databaseAddress, recheck, type StepProblem } from '../context.ts'
 import { agentCount, isDeploymentConfigured, isManaged, needsOf } from '../needs.ts'
-import type { BackupPass } from '../pass.ts'
+import { backupProblems } from '../rules/spec.ts'
+
+const SOON_MS = 1000
+const RECHECK_MS = 5000
+const RESTORABLE_MS = 10_000
 
 export const updateBackupStatusFirst = backupStep('UpdateBackupStatus', async (context) => {
   const { settings, pass } = context
+  // A cluster may have no webhook.
+  const problems = backupProblems(pass.target)
+  if (problems.length > 0) return problems.map(problemText).join('; ')
   const { tag = settings.tag } = pass.target.status?.backupDetails ?? {}
   if (tag !== settings.tag) {
     return `spec.tag: found "${settings.tag}"; expected "${tag}", because a backup keeps its tag: create another FoundationDBBackup`
@@ -17,11 +27,34 @@ export const updateBackupStatusFirst = backupStep('UpdateBackupStatus', async (c
   return problem
 })
 
-export const updateBackupStatusLast = action<BackupPass>('UpdateBackupStatusAgain', async (pass) => {
-  const context = contextOf(pass)
-  if (context.isChanged) await readDetails(context)
-  return recheck(updateStatus(context))
+/** Another pass observes the effects of this one. */
+export const updateBackupStatusLast = backupStep('UpdateBackupStatus (again)', async (context) => {
+  const problem = context.isChanged ? await readDetails(context) : undefined
+  const needs = updateStatus(context)
+  if (problem !== undefined) return problem
+  if (needs.length === 0) return isBecomingRestorable(context) ? { againMs: RESTORABLE_MS } : undefined
+  return {
+    message: needs.map((need) => needText(context, need)).join('; '),
+    againMs: hasActed(context) ? SOON_MS : RECHECK_MS,
+  }
 })
+
+/** The effects of a pass are soon visible. */
+function hasActed({ isChanged, hasChangedAgents }: BackupContext): boolean {
+  return isChanged || hasChangedAgents
+}
+
+/** No event reports that a running backup can be restored. */
+function isBecomingRestorable({ details, deployment }: BackupContext): boolean {
+  if (details === undefined || agentCount(deployment) === 0) return false
+  return details.isRunning && !details.isPaused && !details.isRestorable
+}
+
+function needText({ settings, deployment }: BackupContext, need: BackupGeneration): string {
+  if (need !== 'needsBackupAgentUpdate') return `the backup still has: ${need}`
+  const name = backupDeploymentName(settings.name)
+  return `Deployment "${name}" has ${agentCount(deployment)} of ${settings.agentCount} agents ready; check its Pods`
+}
 
 async function readDetails(context: BackupContext): Promise<StepProblem> {
   const address = databaseAddress(context)
@@ -32,8 +65,8 @@ async function readDetails(context: BackupContext): Promise<StepProblem> {
   return undefined
 }
 
-/** @returns whether the generation is reconciled. */
-function updateStatus(context: BackupContext): boolean {
+/** @returns the changes that the generation waits for. */
+function updateStatus(context: BackupContext): readonly BackupGeneration[] {
   const { pass, details, deployment } = context
   const { generation } = pass.target.metadata
   const needs = needsOf(context)
@@ -48,7 +81,7 @@ function updateStatus(context: BackupContext): boolean {
     },
   }
   Object.assign(pass.status as Record<string, unknown>, status)
-  return needs.length === 0
+  return needs
 }
 
 function detailsOf(details: NonNullable<BackupContext['details']>): NonNullable<BackupStatus['backupDetails']> {

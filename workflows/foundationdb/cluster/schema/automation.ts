@@ -12,6 +12,9 @@ export type PodUpdateStrategy = (typeof POD_UPDATE_STRATEGIES)[number]
 const seconds = (description: string, byDefault: string) =>
   integer(`${description}, in seconds; default: ${byDefault}.`, { minimum: 0 })
 
+/** Fields of the Go operator that change nothing here. */
+const IGNORED = 'Ignored; accepted for manifests of the Go operator.'
+
 const replacementsField = record('When failed process groups are replaced.', {
   enabled: flag('Whether failed process groups are replaced; default: false.'),
   faultDomainBasedReplacements: flag('Whether maxConcurrentReplacements counts fault domains; default: false.'),
@@ -41,12 +44,10 @@ export const automationOptionsField = record('What the controller does without a
   configureDatabase: flag('Whether the controller changes the configuration of the database; default: true.'),
   killProcesses: flag('Whether the controller restarts processes; default: true.'),
   replacements: replacementsField,
-  ignorePendingPodsDuration: integer('How long a pending Pod may block a step, in nanoseconds; default: 5 minutes.', {
-    minimum: 0,
-  }),
-  useNonBlockingExcludes: flag('Whether every exclusion returns before the data has moved; default: false.'),
+  ignorePendingPodsDuration: integer(IGNORED, { minimum: 0 }),
+  useNonBlockingExcludes: flag(IGNORED),
   useLocalitiesForExclusion: flag('Whether processes are excluded by locality; default: true where the version can.'),
-  ignoreTerminatingPodsSeconds: seconds('How long a terminating Pod may block a step', '600'),
+  ignoreTerminatingPodsSeconds: integer(IGNORED, { minimum: 0 }),
   ignoreMissingProcessesSeconds: seconds('How long a missing process may block a restart', '30'),
   failedPodDurationSeconds: seconds('How long a Pod terminates before it counts as failing', '300'),
   maxConcurrentReplacements: integer(
@@ -60,25 +61,19 @@ export const automationOptionsField = record('What the controller does without a
     'Which Pods are replaced for an update, and which are deleted and created again; default: ReplaceTransactionSystem.',
     POD_UPDATE_STRATEGIES,
   ),
-  maintenanceModeOptions: record('The maintenance mode of the database while Pods restart.', {
-    UseMaintenanceModeChecker: flag('Whether the controller sets the maintenance zone; default: false.'),
-    resetMaintenanceMode: flag('Whether the controller resets a maintenance zone; default: false.'),
-    maintenanceModeTimeSeconds: seconds('The duration of the maintenance mode', '600'),
+  maintenanceModeOptions: record(IGNORED, {
+    UseMaintenanceModeChecker: flag(IGNORED),
+    resetMaintenanceMode: flag(IGNORED),
+    maintenanceModeTimeSeconds: integer(IGNORED, { minimum: 0 }),
   }),
   ignoreLogGroupsForUpgrade: list(
     'Log groups of clients that do not block an upgrade; default: fdb-kubernetes-operator.',
     text('A log group.', { maxLength: 256 }),
     { maxItems: 10 },
   ),
-  synchronizationMode: oneOf('Whether the controllers of several clusters wait for each other; default: local.', [
-    'local',
-    'global',
-  ]),
-  databaseInteractionMode: oneOf('How the controller changes the database; always fdbcli.', [
-    'fdbcli',
-    'managementapi',
-  ]),
-  cacheDatabaseStatusForReconciliation: flag('Whether a pass reads the status of the database once.'),
+  synchronizationMode: oneOf(IGNORED, ['local', 'global']),
+  databaseInteractionMode: oneOf(IGNORED, ['fdbcli', 'managementapi']),
+  cacheDatabaseStatusForReconciliation: flag(IGNORED),
   exclusionPolicy: oneOf(
     'When process groups are excluded: strict waits until all others report, budget counts per class; default: strict.',
     ['strict', 'budget'],

@@ -16,7 +16,7 @@ import {
   readDatabase,
 } from '../context.ts'
 import type { ProcessGroupStatus } from '../kind.ts'
-import { lockInput, takeLock } from '../lock.ts'
+import { lockInput, takeLock, usedLock } from '../lock.ts'
 import { conditionSince, hasCondition, isMarked } from '../process-groups.ts'
 import { needsGeneration } from '../reconciliation-check.ts'
 import { failWith, SHORT_DELAY_MS, stopFor, type StepResult, withEvent } from '../requeue.ts'
@@ -157,7 +157,7 @@ function upgradeWaits({ settings }: ClusterContext, reason: string): StepResult 
 async function kill(context: ClusterContext, addresses: readonly string[], isUpgrade: boolean): Promise<StepResult> {
   const address = databaseAddress(context)
   if (address === undefined) return undefined
-  const result = await context.calls.kill({ ...address, addresses, isUpgrade })
+  const result = await context.calls.kill({ ...address, ...usedLock(context), addresses, isUpgrade })
   if ('failure' in result) return failWith(result.failure.message)
   await noteRecovery(context)
   return stopFor('processes were restarted; their state is read again', SHORT_DELAY_MS)

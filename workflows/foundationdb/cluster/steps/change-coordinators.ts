@@ -14,7 +14,7 @@ import {
   updateStatus,
 } from '../context.ts'
 import { coordinatorRules } from '../coordinator-rules.ts'
-import { takeLock } from '../lock.ts'
+import { takeLock, usedLock } from '../lock.ts'
 import {
   continueWith,
   failWith,
@@ -68,7 +68,7 @@ function waitOf(
 async function change(context: ClusterContext, addresses: readonly string[]): Promise<StepResult> {
   const address = databaseAddress(context)
   if (address === undefined) return undefined
-  const result = await context.calls.changeCoordinators({ ...address, addresses })
+  const result = await context.calls.changeCoordinators({ ...address, ...usedLock(context), addresses })
   if ('failure' in result) return failWith(result.failure.message)
   updateStatus(context, { connectionString: result.value })
   await context.pass.save()

@@ -17,7 +17,7 @@ import {
 } from '../context.ts'
 import { exclusionTargets } from '../exclusion-targets.ts'
 import type { ProcessGroupStatus } from '../kind.ts'
-import { takeLock } from '../lock.ts'
+import { takeLock, usedLock } from '../lock.ts'
 import { conditionSince, hasCondition, isExcluded, isMarked, withoutExclusion } from '../process-groups.ts'
 import { continueWith, failWith, stopFor } from '../requeue.ts'
 
@@ -42,7 +42,7 @@ export const excludeInstances = clusterStep('ExcludeInstances', async (context) 
   const targets = exclusionTargets(context, allowed)
   if (targets.length === 0) return undefined
   await normalEvent(context, 'ExcludingProcesses', `Excluding ${targets.join(', ')}`)
-  const result = await context.calls.exclude({ ...address, targets, waits: false })
+  const result = await context.calls.exclude({ ...address, ...usedLock(context), targets, waits: false })
   if ('failure' in result) return failWith(result.failure.message)
   await noteRecovery(context)
   return undefined

@@ -25,7 +25,7 @@ import { coordinatorCheck } from '../coordinator-rules.ts'
 import { eagerRemovalDelay } from '../eager-delay.ts'
 import { exclusionTargets, hostsOf } from '../exclusion-targets.ts'
 import type { ProcessGroupStatus } from '../kind.ts'
-import { takeLock } from '../lock.ts'
+import { takeLock, usedLock } from '../lock.ts'
 import { isTerminating } from '../observed.ts'
 import { conditionSince, excluded, isExcluded, isMarked } from '../process-groups.ts'
 import { continueWith, stopFor, type StepResult } from '../requeue.ts'
@@ -170,7 +170,7 @@ async function includeAndForget(
     const blocked = await takeLock(context)
     if (blocked !== undefined) return blocked
     await normalEvent(context, 'IncludingProcesses', `Including ${targets.join(', ')}`)
-    const result = await context.calls.include({ ...address, targets })
+    const result = await context.calls.include({ ...address, ...usedLock(context), targets })
     if ('failure' in result) return continueWith(result.failure.message, INCLUDE_DELAY_MS)
   }
   const ids = new Set(gone.map(({ processGroupID }) => processGroupID))

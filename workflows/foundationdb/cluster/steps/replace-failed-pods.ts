@@ -2,6 +2,7 @@
 // seeds/foundationdb-operator-technical-design.txt ReplaceFailedPods; spec/foundationdb.md 2.6, 8.3.
 
 import { faultToleranceProblem } from '../../database/safety.ts'
+import type { ProcessGroupCondition } from '../../contract.ts'
 import { clusterStep } from '../cluster-step.ts'
 import {
   availableDatabase,
@@ -12,6 +13,7 @@ import {
 } from '../context.ts'
 import { usesLocalities } from '../exclusion-targets.ts'
 import type { ProcessGroupStatus } from '../kind.ts'
+import { hasTaintOptions, hasTooManyTaints } from '../node-taints.ts'
 import { addressesOf, conditionSince, isExcluded, isMarked, marked, withoutExclusion } from '../process-groups.ts'
 import { continueWith, NO_DELAY_MS, stopFor } from '../requeue.ts'
 
@@ -22,7 +24,8 @@ export const replaceFailedPods = clusterStep('ReplaceFailedPods', async (context
   const { replacements } = settings.automation
   const { emptyMonitorConf = false } = settings.spec.buggify ?? {}
   if (!replacements.enabled || emptyMonitorConf || crashesAll(context)) return undefined
-  const failed = processGroupsIn(context).filter((group) => hasFailed(context, group))
+  const causes = replacementCauses(context)
+  const failed = processGroupsIn(context).filter((group) => hasFailed(context, group, causes))
   if (failed.length === 0) return undefined
   const database = await availableDatabase(context)
   if (database === undefined) return undefined
@@ -54,12 +57,25 @@ function crashesAll({ settings }: ClusterContext): boolean {
   return [...crashLoop, ...crashLoopContainers.flatMap(({ targets = [] }) => targets)].includes('*')
 }
 
-function hasFailed({ settings, now }: ClusterContext, group: ProcessGroupStatus): boolean {
-  if (isMarked(group)) return false
+/** The seconds after which each condition leads to a replacement. */
+function replacementCauses(context: ClusterContext): ReadonlyMap<ProcessGroupCondition, number> {
+  const { settings } = context
   const { conditions, failureDetectionTimeSeconds, taintReplacementTimeSeconds } = settings.automation.replacements
-  return conditions.some((type) => {
+  const causes = new Map(conditions.map((type) => [type, failureDetectionTimeSeconds]))
+  causes.delete('NodeTaintReplacing')
+  if (hasTaintOptions(settings) && !hasTooManyTaints(context))
+    causes.set('NodeTaintReplacing', taintReplacementTimeSeconds)
+  return causes
+}
+
+function hasFailed(
+  { now }: ClusterContext,
+  group: ProcessGroupStatus,
+  causes: ReadonlyMap<ProcessGroupCondition, number>,
+): boolean {
+  if (isMarked(group)) return false
+  return [...causes].some(([type, seconds]) => {
     const since = conditionSince(group, type)
-    const seconds = type === 'NodeTaintReplacing' ? taintReplacementTimeSeconds : failureDetectionTimeSeconds
     return since !== undefined && now.seconds - since > seconds
   })
 }

@@ -8,7 +8,7 @@ import {
   PUBLIC_IP_SOURCE_ANNOTATION,
 } from '../../contract.ts'
 import { isProtocolCompatible } from '../../model/version.ts'
-import { serversPerPod } from '../../model/cluster-settings.ts'
+import { type ClusterSettings, serversPerPod } from '../../model/cluster-settings.ts'
 import { parseProcessGroupID, volumeClaimName } from '../../model/process-group-id.ts'
 import { hasWantedFailures } from '../buggification.ts'
 import { clusterStep } from '../cluster-step.ts'
@@ -20,6 +20,8 @@ import {
   podsByGroup,
   processGroupsIn,
 } from '../context.ts'
+import { quantityOf } from '../../resources/quantity.ts'
+import type { ExpectedPod } from '../expected-pod.ts'
 import { expectedObjects, type ExpectedObjects, includes } from '../expected-objects.ts'
 import type { ProcessGroupStatus } from '../kind.ts'
 import { isTerminating, type ObservedClaim, type ObservedPod, substitutionsOf } from '../observed.ts'
@@ -113,14 +115,34 @@ function podProblem(
   if (!is(PUBLIC_IP_SOURCE_ANNOTATION, routing.publicIPSource, 'pod')) return 'the source of addresses changed'
   if (serversOf(pod, processClass) !== serversPerPod(settings, processClass))
     return 'the number of processes in a Pod changed'
-  if (annotations[LAST_SPEC_ANNOTATION] === expected.podOf(group).specHash()) return undefined
+  const wanted = expected.podOf(group)
+  if (annotations[LAST_SPEC_ANNOTATION] === wanted.specHash()) return undefined
   if (!is(IMAGE_TYPE_ANNOTATION, imageType)) return 'the image type changed'
   if (!is(IP_FAMILY_ANNOTATION, String(routing.podIPFamily ?? ''), '')) return 'the IP family changed'
-  if (!hasNodeSelector(pod, expected.podOf(group).nodeSelector)) return 'the node selector changed'
+  return placementProblem(settings, pod, wanted) ?? strategyProblem(context, pod, group)
+}
+
+/** Why the Pod may not fit on its Node any more. */
+function placementProblem({ spec }: ClusterSettings, pod: ObservedPod, wanted: ExpectedPod): string | undefined {
+  if (!hasNodeSelector(pod, wanted.nodeSelector)) return 'the node selector changed'
+  const isReplaced = spec.replaceInstancesWhenResourcesChange === true && hasGrown(pod, wanted)
+  return isReplaced ? 'the resource requests grew' : undefined
+}
+
+function strategyProblem(context: ClusterContext, pod: ObservedPod, group: ProcessGroupStatus): string | undefined {
   // DeletePodsForBuggification recreates Pods whose failures on purpose differ.
   const isReplaced =
-    isReplacedForUpdate(settings, processClass) && hasWantedFailures(context, pod, group.processGroupID)
+    isReplacedForUpdate(context.settings, group.processClass ?? '') &&
+    hasWantedFailures(context, pod, group.processGroupID)
   return isReplaced ? 'the Pod spec changed' : undefined
+}
+
+function hasGrown({ spec: { containers } }: ObservedPod, wanted: ExpectedPod): boolean {
+  return containers.some(({ name, resources: { requests = {} } = {} }) =>
+    Object.entries(wanted.requestsOf(name)).some(
+      ([resource, text]) => (quantityOf(text) ?? 0) > (quantityOf(requests[resource] ?? '0') ?? 0),
+    ),
+  )
 }
 
 function hasNodeSelector(

@@ -25,7 +25,7 @@ import {
   readDatabase,
   updateStatus,
 } from '../context.ts'
-import { takeLock } from '../lock.ts'
+import { takeLock, usedLock } from '../lock.ts'
 import { needsGeneration } from '../reconciliation-check.ts'
 import { continueWith, failWith, NO_DELAY_MS, SHORT_DELAY_MS, stopFor, type StepResult, withEvent } from '../requeue.ts'
 
@@ -92,7 +92,7 @@ async function changeConfiguration(
   const address = databaseAddress(context)
   if (address === undefined) return undefined
   await normalEvent(context, 'ConfiguringDatabase', `Setting database configuration to ${configuration}`)
-  const result = await context.calls.configure({ ...address, configuration, isNew: false })
+  const result = await context.calls.configure({ ...address, ...usedLock(context), configuration, isNew: false })
   if ('failure' in result) return failWith(result.failure.message)
   await noteRecovery(context)
   return isLast

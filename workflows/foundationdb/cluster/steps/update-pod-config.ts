@@ -7,7 +7,12 @@
 //   U3. A process group that is to be removed is not updated, so marking it unblocks the pass.
 
 import type { PodFiles, PodFilesResult } from '../../../../activities/foundationdb/pod-client/sync-pods.ts'
-import { LAST_CONFIG_MAP_ANNOTATION, OUTDATED_CONFIG_MAP_ANNOTATION } from '../../contract.ts'
+import {
+  LAST_CONFIG_MAP_ANNOTATION,
+  MONITOR_CONFIGURATION_ANNOTATION,
+  OUTDATED_CONFIG_MAP_ANNOTATION,
+} from '../../contract.ts'
+import { isSameUnifiedConfiguration } from '../../resources/unified-configuration.ts'
 import { clusterStep } from '../cluster-step.ts'
 import { changeProcessGroups, type ClusterContext, podsByGroup, processGroupsIn } from '../context.ts'
 import { eagerDelay } from '../eager-delay.ts'
@@ -21,8 +26,10 @@ export const updatePodConfig = clusterStep('UpdatePodConfig', async (context) =>
   const expected = expectedObjects(context)
   const outdated = outdatedPods(context, expected)
   if (outdated.length === 0) return undefined
-  const ready = outdated.flatMap((one) => filesOf(context, expected, one) ?? [])
-  const results = ready.length === 0 ? [] : await context.calls.syncPods({ pods: ready })
+  const results =
+    context.settings.imageType === 'unified'
+      ? outdated.map((one) => monitorResult(expected, one))
+      : await sync(context, expected, outdated)
   const byName = new Map(results.map((result) => [result.pod, result]))
   for (const one of outdated) await record(context, { ...one, result: byName.get(one.pod.metadata.name) })
   const waiting = outdated.filter(({ pod }) => byName.get(pod.metadata.name)?.state !== 'current')
@@ -54,6 +61,22 @@ function outdatedPods(context: ClusterContext, expected: ExpectedObjects): reado
     const isUpgraded = hasCondition(group, 'IncorrectCommandLine') && hasCopiedBinary(pod)
     return isCurrent && !isUnreachable && !isUpgraded ? [] : [{ pod, group, hash }]
   })
+}
+
+/** The monitor of unified images reads the ConfigMap itself, and reports its configuration in an annotation. */
+function monitorResult(expected: ExpectedObjects, { pod, group }: OutdatedPod): PodFilesResult {
+  const found = pod.metadata.annotations?.[MONITOR_CONFIGURATION_ANNOTATION] ?? '{}'
+  const isCurrent = isSameUnifiedConfiguration(found, expected.monitorOf(group))
+  return { pod: pod.metadata.name, state: isCurrent ? 'current' : 'outdated', message: '' }
+}
+
+async function sync(
+  context: ClusterContext,
+  expected: ExpectedObjects,
+  outdated: readonly OutdatedPod[],
+): Promise<readonly PodFilesResult[]> {
+  const pods = outdated.flatMap((one) => filesOf(context, expected, one) ?? [])
+  return pods.length === 0 ? [] : await context.calls.syncPods({ pods })
 }
 
 /** Undefined while the Pod has no address. */

@@ -3,15 +3,16 @@
 
 import type { Step } from '../../../kit/index.ts'
 import { headlessServiceName } from '../../model/process-group-id.ts'
+import { wasUnblocked } from '../../progress.ts'
 import { clusterStep } from '../cluster-step.ts'
 import { availableDatabase, type ClusterContext, databaseAddress, readDatabase, updateStatus } from '../context.ts'
 import { eagerDelay } from '../eager-delay.ts'
 import { expectedObjects } from '../expected-objects.ts'
 import { lockInput } from '../lock.ts'
 import { hasCurrentConfiguration, observeDatabase } from '../observe-database.ts'
+import { hasTaintOptions, readTaintedNodes } from '../node-taints.ts'
 import { observeProcessGroups } from '../observe-process-groups.ts'
 import type { ClusterPass } from '../pass.ts'
-import { wasComplete } from '../report-progress.ts'
 import { checkReconciliation } from '../reconciliation-check.ts'
 import { continueWith, lookAgain, type StepResult } from '../requeue.ts'
 
@@ -21,6 +22,7 @@ const UNREADABLE_MS = 10_000
 const RECOVERED_MS = 5000
 const RECOVERED_SECONDS = 60
 const UNHEALTHY_MS = 30_000
+const NODES_MS = 60_000
 
 export const updateStatusFirst: Step<ClusterPass> = clusterStep('UpdateStatus', async (context) => {
   await observeAll(context)
@@ -35,12 +37,13 @@ export const updateStatusLast: Step<ClusterPass> = clusterStep('UpdateStatus (ag
     return continueWith(`the cluster still has: ${fields.join(', ')}`, delayMs)
   }
   await releaseLock(context)
-  return (await unreadable(context)) ?? (await unhealthy(context))
+  return (await unreadable(context)) ?? (await unhealthy(context)) ?? nodesAgain(context)
 })
 
 /** @returns whether the generation is reconciled. */
 async function observeAll(context: ClusterContext): Promise<boolean> {
   const status = await observeDatabase(context)
+  await readTaintedNodes(context)
   const expected = expectedObjects(context)
   observeProcessGroups(context, status, expected)
   const { settings, services, configMap } = context
@@ -72,6 +75,11 @@ async function unhealthy(context: ClusterContext): Promise<StepResult> {
   return lookAgain('the data distribution is not healthy', isNew ? RECOVERED_MS : UNHEALTHY_MS)
 }
 
+/** Changes of Nodes wake no cluster: Nodes change too often. */
+function nodesAgain({ settings }: ClusterContext): StepResult {
+  return hasTaintOptions(settings) ? lookAgain('Nodes may get taints', NODES_MS) : undefined
+}
+
 async function observeDenyList(context: ClusterContext): Promise<void> {
   const { denyList, isUsed } = context.settings.lock
   const address = databaseAddress(context)
@@ -88,6 +96,7 @@ async function observeDenyList(context: ClusterContext): Promise<void> {
 /** Lets the controller of another Kubernetes cluster begin at once. A pass takes the lock also for a generation that was reconciled before. */
 async function releaseLock(context: ClusterContext): Promise<void> {
   const address = databaseAddress(context)
-  if (!context.settings.lock.isUsed || address === undefined || (wasComplete(context) && !context.hasLock)) return
+  if (!context.settings.lock.isUsed || address === undefined || (wasUnblocked(context.pass.target) && !context.hasLock))
+    return
   await context.calls.releaseLock({ ...address, ...lockInput(context) })
 }

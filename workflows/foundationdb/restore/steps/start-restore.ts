@@ -1,53 +1,55 @@
 // The step of a restore: starts it once, and reports its state each minute until it ends. Source: spec/foundationdb.md 2.28.
 //
-//   R1. A restore starts only if the database has had none: afterwards its keys may be newer than the backup.
+//   R1. A restore starts only if the database has had none, or one of another backup before this object: afterwards its keys may be newer than the backup.
 
-import { action, again, done, retryLater } from '../../../kit/index.ts'
+import type { RestoreStatus } from '../../../../activities/foundationdb/database/backup-tools.ts'
+import { problemText } from '../../../kit/index.ts'
+import { addressOf, noDatabase } from '../../observed-cluster.ts'
+import { progressStep } from '../../progress.ts'
 import { backupURL } from '../../resources/backup-url.ts'
 import { RESTORE_STATES, type RestoreSpec } from '../kind.ts'
-import type { RestorePass, RestoreState } from '../pass.ts'
+import type { RestorePass } from '../pass.ts'
 import { restoreCalls } from '../restore-calls.ts'
+import { restoreProblems } from '../rules/spec.ts'
 
-const NAME = 'StartRestore'
 const POLL_MS = 60_000
 /** A started restore is soon visible. */
 const FIRST_POLL_MS = 2000
-const ENDED: ReadonlySet<string> = new Set(['completed', 'aborted'])
 /** fdbrestore prints this for a tag without a restore, in this spelling. */
 const NONE: ReadonlySet<string> = new Set(['unitialized', 'uninitialized'])
+const ENDED: ReadonlySet<string> = new Set(['completed', 'aborted'])
 
-export const startRestore = action<RestorePass>(NAME, async (pass) => {
-  const { target, state, status } = pass
+export const startRestore = progressStep<RestorePass>('StartRestore', async (pass) => {
+  const { target, state } = pass
   const { metadata, spec } = target
-  const address = databaseAddress(state)
-  if (address === undefined) {
-    return retryLater(
-      NAME,
-      `FoundationDBCluster "${spec.destinationClusterName}" has no connection string; wait until it is available, or create it`,
-    )
-  }
+  // A cluster may have no webhook.
+  const problems = restoreProblems(target)
+  if (problems.length > 0) return problems.map(problemText).join('; ')
+  const address = addressOf(state.cluster, spec.customParameters)
+  if (address === undefined) return noDatabase(spec.destinationClusterName)
   const calls = pass.call(restoreCalls)
   const found = await calls.readRestoreStatus(address)
-  if ('failure' in found) return retryLater(NAME, found.failure.message)
-  const { state: restoreState } = found.value
-  const draft = status as Record<string, unknown>
-  // R1.
-  if (restoreState !== undefined && !NONE.has(restoreState)) {
-    draft['running'] = true
-    draft['state'] = RESTORE_STATES.find((one) => one === restoreState) ?? 'Unknown'
-    return ENDED.has(restoreState) ? done : again(POLL_MS)
+  if ('failure' in found) return found.failure.message
+  const status = pass.status as Record<string, unknown>
+  const options = optionsOf(metadata.name, spec)
+  const current = stateOf(found.value, options.url, target.status?.running === true)
+  if (current !== undefined) {
+    status['running'] = true
+    status['state'] = RESTORE_STATES.find((one) => one === current) ?? 'Unknown'
+    return ENDED.has(current) ? undefined : { message: `the restore is ${current}`, againMs: POLL_MS }
   }
-  const started = await calls.startRestore({ ...address, options: optionsOf(metadata.name, spec) })
-  if ('failure' in started) return retryLater(NAME, started.failure.message)
-  draft['running'] = true
-  draft['state'] = 'queued'
-  return again(FIRST_POLL_MS)
+  const started = await calls.startRestore({ ...address, options })
+  if ('failure' in started) return started.failure.message
+  status['running'] = true
+  status['state'] = 'queued'
+  return { message: 'the restore is queued', againMs: FIRST_POLL_MS }
 })
 
-function databaseAddress({ cluster }: RestoreState): { connectionString: string; version: string } | undefined {
-  const { connectionString = '', runningVersion = '' } = cluster?.status ?? {}
-  if (cluster === undefined || connectionString === '') return undefined
-  return { connectionString, version: runningVersion === '' ? cluster.spec.version : runningVersion }
+/** R1. Undefined: this restore has not started. */
+function stateOf({ state, url }: RestoreStatus, ownURL: string, hasStarted: boolean): string | undefined {
+  if (state === undefined || NONE.has(state)) return undefined
+  const isOther = !hasStarted && url !== undefined && url !== ownURL
+  return isOther && ENDED.has(state) ? undefined : state
 }
 
 function optionsOf(name: string, spec: RestoreSpec) {

@@ -81,6 +81,8 @@ export interface LevelPlans<State, Target> {
   readonly plan: Step<LevelPass<State, Target>>
   /** Functions that run around every step of the plans. */
   readonly hooks?: StepHooks<LevelPass<State, Target>>
+  /** Whether an object needs the finalizer; a pass removes it from an object that does not. Pure. Default: all objects. */
+  readonly needsFinalizer?: (target: Target) => boolean
   /** The plan of a pass while the object has a deletionTimestamp; requires `finalizer`. Default: nothing. */
   readonly onDelete?: Step<LevelPass<State, Target>>
   /**
@@ -122,6 +124,7 @@ export interface LevelDeclaration<State = unknown, Target = unknown> {
 export interface LevelController<State = unknown, Target = unknown> extends LevelDeclaration<State, Target> {
   readonly plan: Step<AnyLevelPass>
   readonly hooks: StepHooks<AnyLevelPass> | undefined
+  readonly needsFinalizer: ((target: JsonObject) => boolean) | undefined
   readonly onDelete: Step<AnyLevelPass> | undefined
   readonly onGone: Step<AnyLevelPass> | undefined
 }
@@ -185,13 +188,13 @@ function withoutPlans<State, Target>(definition: LevelTerms<State>): WithoutPlan
   return controller
 }
 
-/** Adds the plans to a declaration. @throws a plain Error for `onDelete` or `onGone` without finalizer. */
+/** Adds the plans to a declaration. @throws a plain Error for `needsFinalizer`, `onDelete` or `onGone` without finalizer. */
 export function addPlans<State, Target>(
   declaration: WithoutPlans<State, Target>,
-  { plan, hooks, onDelete, onGone }: LevelPlans<State, Target>,
+  { plan, hooks, needsFinalizer, onDelete, onGone }: LevelPlans<State, Target>,
 ): LevelController<State, Target> {
-  for (const [field, step] of Object.entries({ onDelete, onGone }))
-    if (step !== undefined && declaration.finalizer === undefined)
+  for (const [field, given] of Object.entries({ needsFinalizer, onDelete, onGone }))
+    if (given !== undefined && declaration.finalizer === undefined)
       throw new Error(
         `controller ${declaration.name}: found ${field} without finalizer; add a finalizer, because without it the object disappears before the clean-up`,
       )
@@ -200,11 +203,20 @@ export function addPlans<State, Target>(
     // The loop passes states and target as the definition's queries and kind describe them.
     plan: plan as unknown as Step<AnyLevelPass>,
     hooks: hooks as unknown as StepHooks<AnyLevelPass> | undefined,
+    needsFinalizer: needsFinalizer as unknown as LevelController['needsFinalizer'],
     onDelete: onDelete as unknown as Step<AnyLevelPass> | undefined,
     onGone: onGone as unknown as Step<AnyLevelPass> | undefined,
     loadPlans: async () => await Promise.resolve(controller as Awaited<ReturnType<LevelDeclaration['loadPlans']>>),
   }
   return controller
+}
+
+/** Whether the object has to have the controller's finalizer. */
+export function needsFinalizerOf(
+  { finalizer, needsFinalizer }: Pick<LevelController, 'finalizer' | 'needsFinalizer'>,
+  target: JsonObject,
+): boolean {
+  return finalizer !== undefined && (needsFinalizer?.(target) ?? true)
 }
 
 function checkFinalizer(name: string, finalizer: string, { isReadOnly }: LevelTarget): void {

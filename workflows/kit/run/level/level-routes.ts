@@ -5,6 +5,7 @@
 //       label
 // and annotation where the target can own by label (owners.ts; declared-writes.ts, W4).
 //   V3. Other objects of a queried kind wake the runs that subscribed to them (`subscriptionsOf`).
+//   V4. The bridge watches no kind that only quiet queries read.
 
 import { isSameKind, type LevelDeclaration, type LevelResource, resourceOf } from './define-level.ts'
 import { type GroupKind, groupKindOf, groupKindText } from '../../kind/group-kind.ts'
@@ -50,7 +51,9 @@ function isAccepted({ predicate }: LevelDeclaration, { projection, previous }: R
 /** The kinds that the bridge watches for a controller; every change of their objects counts. */
 export function levelKinds(controller: LevelDeclaration): readonly WatchedKind[] {
   const { target } = controller
-  const others = stateResources(controller).filter((resource) => !isSameKind(resource, target))
+  const others = stateResources(controller).filter(
+    (resource) => !isSameKind(resource, target) && isWatched(controller, resource),
+  )
   const paths = (resource: LevelResource) => (isMarked(controller, resource) ? OWNERSHIP_LABEL_PATHS : [])
   return [
     { ...followed(target, target.projection), ...indexKeySourcesOf(controller, target) },
@@ -60,6 +63,13 @@ export function levelKinds(controller: LevelDeclaration): readonly WatchedKind[]
       ...indexKeySourcesOf(controller, resource),
     })),
   ]
+}
+
+/** V4 */
+export function isWatched({ queries, writes }: LevelDeclaration, { apiVersion, kind }: LevelResource): boolean {
+  const name = `${apiVersion}/${kind}`
+  const isFollowed = Object.values(queries).some((query) => query.kind === name && query.quiet !== true)
+  return isFollowed || writes.some((write) => write.kind === name)
 }
 
 /** The fields of the kind that are index keys; none if no query selects by labels or fields. */

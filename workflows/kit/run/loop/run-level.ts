@@ -4,14 +4,14 @@
 //   V1. A pass observes the target and all states again and relies on nothing of earlier passes.
 //   V2. A run converges when the outcome is exactly `done`. A stop, a requested pass or a fault keeps the run open.
 //   V3. A run ends only without a pending wake: it has no next job that a wake could start.
-//   V4. The finalizer is added before the first action and removed only after `onDelete` is `done`. If another client removes it, `onGone` runs
-//       instead.
+//   V4. The finalizer is added before the first action and removed only after `onDelete` is `done`, or when the object does not need it. If another
+//       client removes it, `onGone` runs instead.
 //   V5. After twenty immediate passes in a row, further passes are at least one second apart.
 //   V6. Where the controller limits its passes, each pass acquires a permit before it observes, because older state would be outdated. A run without
 //       permit
 // completes its workflow task and waits for a signal, so that runs with a permit find a free worker.
 
-import { type LevelController, sentTarget } from '../level/define-level.ts'
+import { type LevelController, needsFinalizerOf, sentTarget } from '../level/define-level.ts'
 import type { JobInput } from '../job/job.ts'
 import { type LatestTime, latestTime } from '../level/latest-time.ts'
 import { CALM_MS, type NextPass } from '../next-pass.ts'
@@ -118,12 +118,17 @@ async function runByDeletionState(controller: LevelController, pass: ObservedPas
   const hasFinalizer = controller.finalizer !== undefined && finalizers.includes(controller.finalizer)
   if (isGone || (deletionTimestamp !== undefined && !hasFinalizer)) return await runAfterDeletion(controller, pass)
   if (deletionTimestamp !== undefined) return await runDeletion(controller, pass)
-  if (hasFinalizer || controller.finalizer === undefined) return await runPlan(controller, pass)
-  // V4
-  const withFinalizer = await changeFinalizer(controller, pass, true)
-  if ('outcome' in withFinalizer) return { outcome: withFinalizer.outcome, result: undefined }
-  if (withFinalizer.value === undefined) return GONE
-  return await runPlan(controller, { ...pass, observed: { ...pass.observed, target: withFinalizer.value } })
+  return await runWithFinalizer(controller, pass, hasFinalizer)
+}
+
+/** V4 */
+async function runWithFinalizer(controller: LevelController, pass: ObservedPass, hasFinalizer: boolean) {
+  const isNeeded = needsFinalizerOf(controller, pass.observed.target)
+  if (hasFinalizer === isNeeded) return await runPlan(controller, pass)
+  const changed = await changeFinalizer(controller, pass, isNeeded)
+  if ('outcome' in changed) return { outcome: changed.outcome, result: undefined }
+  if (changed.value === undefined) return GONE
+  return await runPlan(controller, { ...pass, observed: { ...pass.observed, target: changed.value } })
 }
 
 const GONE: PassReport = { outcome: done, result: DELETED }

@@ -41,6 +41,7 @@ describe('the definition of a controller in level mode', () => {
   it('rejects a finalizer without a domain, and onDelete without a finalizer', () => {
     expect(() => define({ finalizer: 'mine' })).toThrow('finalizer: found "mine"; expected domain/name')
     expect(() => define({ onDelete: nop })).toThrow('found onDelete without finalizer')
+    expect(() => define({ needsFinalizer: () => true })).toThrow('found needsFinalizer without finalizer')
     const target = { apiVersion: 'v1', kind: 'Namespace', plural: 'namespaces', isReadOnly: true as const }
     expect(() => define({ target, finalizer: 'example.com/mine' })).toThrow(
       'remove it, because the target is read-only',

@@ -190,6 +190,15 @@ describe('the kinds that the bridge watches for a controller in level mode', () 
     expect(known).toEqual({ Shop: 1, Pod: 0, ConfigMap: 2, Node: 0, Service: 0, Namespace: 2 })
   })
 
+  it('lack kinds that only quiet queries read', () => {
+    const nodes = { kind: 'v1/Node', many: true, quiet: true } as const
+    const kinds = (of: Record<string, StateQuery>, writes: readonly string[] = []) =>
+      levelKinds(defineLevel({ name: 'shop', target, queries: of, plan: nop, writes })).map(({ kind }) => kind)
+    expect(kinds({ nodes })).toEqual(['Shop'])
+    expect(kinds({ nodes, others: { kind: 'v1/Node', many: true } })).toEqual(['Shop', 'Node'])
+    expect(kinds({ nodes }, ['v1/Node'])).toEqual(['Shop', 'Node'])
+  })
+
   it('have index keys if a query that is not quiet selects their objects', () => {
     const pods = { kind: 'v1/Pod', many: true } as const
     const about = { kind: 'v1/Event', many: true, fieldsFrom: { 'involvedObject.name': 'status.targets' } } as const
