@@ -1,13 +1,16 @@
-// A FoundationDBCluster changes while a client writes: no acknowledged key is lost. The worker is killed once during the creation of the cluster.
+// A FoundationDBCluster changes while a client writes: no acknowledged key is lost. The worker is killed once during the creation of the cluster and once
+// during a removal, at moments of the seed (`PAWL_SEED` repeats them).
 
 import { readFileSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
 import { parse } from 'yaml'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 
 import { PATIENCE, useDatabases } from '../support/foundationdb/clusters.ts'
 import { KeyWriter } from '../support/foundationdb/key-writer.ts'
 import { logTools } from '../support/foundationdb/logged-tools.ts'
-import { sampleOf } from '../support/matrix/form.ts'
+import { diceOf } from '../support/matrix/dice.ts'
+import { SEED, sampleOf } from '../support/matrix/form.ts'
 
 const VERSION = '7.1.67'
 const tools = logTools([VERSION])
@@ -17,16 +20,47 @@ const MANIFEST = new URL('../../examples/foundationdb/cluster.yaml', import.meta
 const NAME = 'sample'
 const connectionString = async () => (await shop().get(NAME)).status?.connectionString ?? ''
 
-/** The worker is killed when the condition is first true. */
-const MOMENTS: readonly { readonly title: string; readonly isReached: () => Promise<boolean> }[] = [
+interface Moment {
+  readonly title: string
+  readonly isReached: () => Promise<boolean>
+  /** The command that runs at this moment: if its result is lost, it may run again. */
+  readonly command?: string
+}
+
+const running = (title: string, command: string): Moment => ({
+  title,
+  command,
+  isReached: () => Promise.resolve(countOf(command) > 0),
+})
+const CREATION: readonly Moment[] = [
   { title: 'the first pod exists', isReached: async () => (await shop().objects('pods', NAME)).length > 0 },
   { title: 'the coordinators are chosen', isReached: async () => (await connectionString()) !== '' },
-  {
-    title: 'the database is being configured',
-    isReached: () => Promise.resolve(tools.commands('configure new').length > 0),
-  },
+  running('the database is being configured', 'configure new'),
 ]
-const [MOMENT] = sampleOf('foundationdb: creation', MOMENTS, 1)
+const REMOVAL: readonly Moment[] = [
+  running('a process is being excluded', 'exclude no_wait'),
+  running('its exclusion is being confirmed', 'exclude locality'),
+  { title: 'its pod is deleted', isReached: async () => (await shop().objects('pods', NAME)).length < 6 },
+  running('its exclusion is being lifted', 'include'),
+]
+const [CREATED, REMOVED] = [CREATION, REMOVAL].map((moments, at) => sampleOf(`foundationdb: ${at}`, moments, 1)[0]!)
+/** The worker ends during a call or after it. */
+const DELAY_MS = Math.floor(diceOf(SEED)() * 500)
+
+const countOf = (command: string) => tools.commands(`--exec ${command}`).length
+
+async function killWorkerAt({ isReached }: Moment): Promise<void> {
+  await vi.waitFor(async () => expect(await isReached()).toBe(true), { timeout: 120_000, interval: 20 })
+  await setTimeout(DELAY_MS)
+  await databases.tenants.pawl.kill('worker')
+  await databases.tenants.pawl.startWorker()
+}
+
+/** Each of the commands has run once, or once more if its result is lost. */
+function expectOnce(moment: Moment, ...commands: readonly string[]): void {
+  for (const command of commands)
+    expect(countOf(command), command).toBeLessThanOrEqual(command === moment.command ? 2 : 1)
+}
 
 let writer: KeyWriter | undefined
 afterAll(async () => {
@@ -41,17 +75,14 @@ async function untilPods(count: number): Promise<void> {
 
 describe('a FoundationDBCluster', () => {
   it(
-    `is created, and configured once, although the worker is killed when ${MOMENT!.title}`,
+    `is created, and configured once, although the worker is killed ${DELAY_MS} ms after ${CREATED!.title}`,
     { timeout: 240_000 },
     async () => {
       const manifest = parse(readFileSync(MANIFEST, 'utf8')) as { readonly spec: object }
       await shop().create({ ...manifest, spec: { ...manifest.spec, minimumUptimeSecondsForBounce: 1 } })
-      await vi.waitFor(async () => expect(await MOMENT!.isReached()).toBe(true), { timeout: 120_000, interval: 20 })
-      await databases.tenants.pawl.kill('worker')
-      await databases.tenants.pawl.startWorker()
+      await killWorkerAt(CREATED!)
       await untilPods(5)
-      // A worker that is killed during the command does not see its result. The database refuses a second `configure new`.
-      expect(tools.commands('configure new').length).toBeLessThanOrEqual(MOMENT!.title.includes('configured') ? 2 : 1)
+      expectOnce(CREATED!, 'configure new')
       writer = new KeyWriter(tools.fdbcli(VERSION), connectionString)
     },
   )
@@ -63,13 +94,15 @@ describe('a FoundationDBCluster', () => {
   })
 
   it(
-    'shrinks by one process after its exclusion, without a restart of other processes',
+    `shrinks by one process after its exclusion, without a restart of others, although the worker is killed ${DELAY_MS} ms after ${REMOVED!.title}`,
     { timeout: 240_000 },
     async () => {
       await shop().patch(NAME, { processCounts: { storage: 3 } })
+      await killWorkerAt(REMOVED!)
       await untilPods(5)
-      expect(tools.commands('kill')).toEqual([])
-      expect(tools.commands('exclude').length).toBeGreaterThanOrEqual(1)
+      await vi.waitFor(() => expect(countOf('include')).toBeGreaterThan(0), PATIENCE)
+      expect(countOf('kill')).toBe(0)
+      expectOnce(REMOVED!, 'exclude no_wait', 'exclude locality', 'include')
     },
   )
 

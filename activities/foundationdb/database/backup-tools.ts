@@ -31,6 +31,8 @@ export interface BackupStatus {
   /** `Submitted`, `Running`, `RunningDifferentially`, `Completed`, `Aborted`; undefined: there never was a backup. */
   readonly state: string | undefined
   readonly isRunning: boolean
+  /** It ends after its snapshot. */
+  readonly isStopping: boolean
   /** Of all tags. */
   readonly isPaused: boolean
   readonly isRestorable: boolean
@@ -69,18 +71,20 @@ export interface BackupTools {
 }
 
 const USUAL_MS = 20_000
+/** A status is read in every pass, also while the database is unavailable. */
+const STATUS_MS = 10_000
 const DELETE_MS = 600_000
 
 /** @param knobs further arguments of the form `--knob_name=value`. @throws CommandFailure from all methods. */
 export function backupTools(settings: CallSettings, knobs: readonly string[] = []): BackupTools {
   knobs.forEach(checkKnob)
-  const backup = (verb: string, args: readonly string[]) =>
-    run(settings, { tool: 'fdbbackup', args: (file) => [verb, '-C', file, ...args, ...knobs], timeoutMs: USUAL_MS })
-  const restore = (verb: string, args: readonly string[]) =>
+  const backup = (verb: string, args: readonly string[], timeoutMs = USUAL_MS) =>
+    run(settings, { tool: 'fdbbackup', args: (file) => [verb, '-C', file, ...args, ...knobs], timeoutMs })
+  const restore = (verb: string, args: readonly string[], timeoutMs = USUAL_MS) =>
     run(settings, {
       tool: 'fdbrestore',
       args: (file) => [verb, '--dest_cluster_file', file, ...args, ...knobs],
-      timeoutMs: USUAL_MS,
+      timeoutMs,
     })
   return {
     async startBackup(target, options) {
@@ -110,7 +114,7 @@ export function backupTools(settings: CallSettings, knobs: readonly string[] = [
       check('fdbbackup delete', await withPrivateFolder((home) => runIn(home, settings, call)), NO_BACKUP)
     },
     async backupStatus(tag) {
-      const result = await backup('status', ['--json', '-t', checkedTag(tag)])
+      const result = await backup('status', ['--json', '-t', checkedTag(tag)], STATUS_MS)
       check('fdbbackup status', result)
       return parseBackupStatus(result.stdout)
     },
@@ -118,7 +122,7 @@ export function backupTools(settings: CallSettings, knobs: readonly string[] = [
       check('fdbrestore start', await restore('start', restoreArgs(options)))
     },
     async restoreStatus() {
-      const result = await restore('status', [])
+      const result = await restore('status', [], STATUS_MS)
       check('fdbrestore status', result)
       return parseRestoreStatus(result.stdout)
     },
@@ -170,6 +174,7 @@ export function parseBackupStatus(text: string): BackupStatus {
     tag: status.at('Tag').text(),
     state: status.at('Status', 'Name').optionalText(),
     isRunning: status.at('Status', 'Running').boolean() ?? false,
+    isStopping: status.at('StopAfterSnapshot').boolean() ?? false,
     isPaused: status.at('BackupAgentsPaused').boolean() ?? false,
     isRestorable: status.at('Restorable').boolean() ?? false,
     url: status.at('DestinationURL').optionalText(),

@@ -30,6 +30,11 @@ export interface FdbcliTimeouts {
 
 export const DEFAULT_TIMEOUTS: FdbcliTimeouts = { usual: 10, long: 40 }
 
+/**
+ * After the first `kill` of an upgrade, the processes speak a protocol that this fdbcli does not know: the second one waits for an answer until the time-out.
+ */
+const UPGRADE_SLEEP_SECONDS = 6
+
 const SYSTEM_KEYS = 'option on ACCESS_SYSTEM_KEYS'
 const WRITE_MODE = 'writemode on'
 /** `getrange` returns 25 pairs without a limit. */
@@ -76,7 +81,8 @@ function databaseOf(settings: CallSettings, { usual, long }: FdbcliTimeouts): Da
       checkTargets('kill', addresses, ADDRESS)
       const kill = `kill ${addresses.join(' ')}`
       const commands = isUpgrade ? [kill, 'sleep 1', kill, 'sleep 5'] : [kill, 'sleep 5']
-      checkKill(await run(['kill', ...commands].join('; '), long), addresses.length)
+      const result = await run(['kill', ...commands].join('; '), isUpgrade ? usual + UPGRADE_SLEEP_SECONDS : long)
+      checkKill(result, addresses.length)
     },
     async changeCoordinators(addresses) {
       checkTargets('coordinators', addresses, COORDINATOR)

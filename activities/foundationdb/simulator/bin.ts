@@ -2,8 +2,9 @@
 //
 // B1. Each executable is a shell script that becomes Node (`exec`), so its PID is the one of the tool.
 // B2. Node caches the compiled modules in its directory for all programs, so only the first start on a machine compiles them.
+// B3. A file appears complete, and stays the same when it is written again: another process may be starting it.
 
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
@@ -36,12 +37,29 @@ export function writeExecutables(folder: string, node: string, version: string =
   mkdirSync(join(target, 'lib'), { recursive: true })
   for (const [name, path] of Object.entries(TOOLS)) {
     const script = join(target, 'lib', `${name}.mjs`)
-    writeFileSync(script, scriptText(moduleUrl(path), version))
+    writeOnce(script, scriptText(moduleUrl(path), version))
     // Status shows the path by which fdbserver was started.
     const command = `FDB_SIM_PROGRAM="$0" exec ${quoted(node)} --disable-warning=ExperimentalWarning ${quoted(script)} "$@"`
-    writeFileSync(join(target, name), `#!/bin/sh\n${command}\n`, { mode: 0o755 })
+    writeOnce(join(target, name), `#!/bin/sh\n${command}\n`)
   }
   return target
+}
+
+/** B3 */
+function writeOnce(file: string, text: string): void {
+  if (readIfPresent(file) === text) return
+  const draft = `${file}.${process.pid}`
+  writeFileSync(draft, text, { mode: 0o755 })
+  renameSync(draft, file)
+}
+
+function readIfPresent(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
 }
 
 function scriptText(url: string, version: string): string {

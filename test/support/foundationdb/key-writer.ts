@@ -14,13 +14,16 @@ const PAUSE_MS = 500
 export class KeyWriter {
   readonly acknowledged: number[] = []
   private readonly stopped = new AbortController()
-  private readonly fdbcli: string
+  private readonly fdbcli: () => string
   private readonly connectionString: () => Promise<string>
   private readonly work: Promise<void>
 
-  /** @param connectionString reads the current one, because coordinators change. */
-  constructor(fdbcli: string, connectionString: () => Promise<string>) {
-    this.fdbcli = fdbcli
+  /**
+   * @param fdbcli the path; a function if the version changes.
+   * @param connectionString reads the current one, because coordinators change.
+   */
+  constructor(fdbcli: string | (() => string), connectionString: () => Promise<string>) {
+    this.fdbcli = typeof fdbcli === 'string' ? () => fdbcli : fdbcli
     this.connectionString = connectionString
     this.work = this.writeAll()
   }
@@ -59,7 +62,7 @@ export class KeyWriter {
       const file = join(folder, 'fdb.cluster')
       await writeFile(file, `${await this.connectionString()}\n`)
       const env = { ...process.env, FDB_SIM_TIME_SCALE: '0.1' }
-      const { stdout } = await run(this.fdbcli, ['-C', file, '--exec', command, '--timeout', String(LIMIT_SECONDS)], {
+      const { stdout } = await run(this.fdbcli(), ['-C', file, '--exec', command, '--timeout', String(LIMIT_SECONDS)], {
         env,
       })
       return stdout

@@ -13,6 +13,7 @@ export class MemoryBackups implements BackupTools {
     tag: 'default',
     state: undefined,
     isRunning: false,
+    isStopping: false,
     isPaused: false,
     isRestorable: false,
     url: undefined,

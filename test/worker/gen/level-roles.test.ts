@@ -67,6 +67,13 @@ describe('the roles of a controller', () => {
     expect(worker).toEqual(['shops.example.com: get patch', ...EVENTS])
   })
 
+  it('allow the bridge no watch of a kind that only quiet queries read', () => {
+    const roles = rolesOf({ queries: { nodes: { kind: 'v1/Node', many: true, quiet: true } } })
+    expect(roles['ClusterRole pawl-bridge-shop']).toEqual([`shops.example.com: ${WATCH}`])
+    expect(roles['ClusterRole pawl-worker-shop']).toContain('shops.example.com: get')
+    expect(JSON.stringify(roles).match(/nodes: [a-z ]+/g)).toEqual(['nodes: list'])
+  })
+
   it('allow `get` for queries by name, `list` for other queries, and writes of the declared kinds', () => {
     const queries = {
       own: { kind: 'v1/ConfigMap', name: '${target.metadata.name}' },

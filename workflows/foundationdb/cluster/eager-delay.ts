@@ -1,11 +1,8 @@
-// The delay before the next pass while a problem is new: files of ConfigMaps, new processes, deletions and small exclusions usually need only seconds.
+// The delay before the next pass while a problem is new: files of ConfigMaps, new processes and deletions usually need only seconds.
 
-import type { DatabaseStatus } from '../../../activities/foundationdb/database/status.ts'
 import type { ProcessGroupCondition } from '../contract.ts'
 import { type ClusterContext, processGroupsIn } from './context.ts'
-import type { ProcessGroupStatus } from './kind.ts'
-import { conditionSince, hasPassed, isMarked } from './process-groups.ts'
-import { USUAL_DELAY_MS } from './requeue.ts'
+import { conditionSince, isMarked } from './process-groups.ts'
 
 const NEW_SECONDS = 30
 const EAGER_MS = 1000
@@ -19,18 +16,4 @@ export function eagerDelay(context: ClusterContext, types: readonly ProcessGroup
     }),
   )
   return isNew ? EAGER_MS : usualMs
-}
-
-/** The delay while process groups leave: short after their removal has begun, and after a recovery, which interrupts the data distribution. */
-export function eagerRemovalDelay(
-  { now }: ClusterContext,
-  status: DatabaseStatus | undefined,
-  leaving: readonly ProcessGroupStatus[],
-): number {
-  const isNew =
-    (status?.recovery.secondsSince ?? Infinity) < NEW_SECONDS ||
-    leaving.some(
-      ({ removalTimestamp }) => removalTimestamp !== undefined && !hasPassed(removalTimestamp, NEW_SECONDS, now),
-    )
-  return isNew ? EAGER_MS : USUAL_DELAY_MS
 }

@@ -30,7 +30,7 @@ export const clusterKind = defineKind({
   description: 'A FoundationDBCluster is a FoundationDB database, or the part of one in this Kubernetes cluster.',
   schema: { spec: required(specField), status: statusField },
   projection: [
-    ...[path('metadata.creationTimestamp'), path('status.generations'), path('status.health')],
+    ...[path('metadata.creationTimestamp'), path('spec.skip'), path('status.generations'), path('status.health')],
     ...[path('status.runningVersion'), path('status.configured')],
     ...[path('status.desiredProcessGroups'), path('status.reconciledProcessGroups')],
   ],

@@ -26,6 +26,7 @@ import { updatePodConfig } from './steps/update-pod-config.ts'
 import { updatePods } from './steps/update-pods.ts'
 import { updateSidecarVersions } from './steps/update-sidecar-versions.ts'
 import { updateStatusFirst, updateStatusLast } from './steps/update-status.ts'
+import { validateSpec } from './validate-spec.ts'
 
 export const CLUSTER_STEPS: readonly Step<ClusterPass>[] = [
   updateStatusFirst,
@@ -61,7 +62,7 @@ function isSkipped({ target }: ClusterPass): boolean {
 export const reconcileCluster: Step<ClusterPass> = when(
   isSkipped,
   nop as Step<ClusterPass>,
-  always(sequential(...CLUSTER_STEPS), reportClusterProgress),
+  always(sequential(validateSpec, ...CLUSTER_STEPS), reportClusterProgress),
 )
 
 export const clusterPlans = { plan: reconcileCluster }

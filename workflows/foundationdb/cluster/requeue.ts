@@ -1,6 +1,6 @@
 // The result of a step of a cluster's pass, and both kinds of requeue. Source: seeds/foundationdb-operator-technical-design.txt; spec/foundationdb.md 2.0.
 
-import { again, done, later, type Outcome, retryLater } from '../../kit/index.ts'
+import { again, done, fail, later, type Outcome, retryLater } from '../../kit/index.ts'
 
 /** `stop` ends the pass, `continue` lets the further steps run. Both request another pass. */
 export interface Requeue {
@@ -10,6 +10,8 @@ export interface Requeue {
   readonly message: string
   /** The reason is an error: the delay grows with each pass. */
   readonly isError?: boolean
+  /** Only a change of the object helps: no further pass is requested. */
+  readonly isFinal?: true
   /** The reason of a Normal Event with the message, which is emitted once until the message changes. */
   readonly event?: string
   /** The reason is no problem of the cluster: the status does not show it. */
@@ -34,11 +36,6 @@ export function continueWith(message: string, delayMs: number = USUAL_DELAY_MS):
   return { kind: 'continue', message, delayMs }
 }
 
-/** The delay until `least` seconds have passed since the last recovery, but at most the usual one. */
-export function recoveryDelayMs(least: number, secondsSince: number): number {
-  return Math.min(USUAL_DELAY_MS, Math.max(1, Math.ceil(least - secondsSince)) * 1000)
-}
-
 export function withEvent(event: string, requeue: Requeue): Requeue {
   return { ...requeue, event }
 }
@@ -52,9 +49,14 @@ export function failWith(message: string): Requeue {
   return { kind: 'stop', message, delayMs: SHORT_DELAY_MS, isError: true }
 }
 
+export function endWith(message: string): Requeue {
+  return { kind: 'stop', message, delayMs: NO_DELAY_MS, isFinal: true }
+}
+
 /** @param step its name, the code of the fault. */
 export function outcomeOf(step: string, result: StepResult): Outcome {
   if (result === undefined) return done
+  if (result.isFinal === true) return fail(step, result.message)
   if (result.isError === true) return retryLater(step, result.message)
   return result.kind === 'stop' ? again(result.delayMs) : later(result.delayMs)
 }

@@ -141,8 +141,9 @@ export function exclusionState(status: SafetyStatus, processGroupID: string, hos
   return own.some(({ roles }) => roles.length > 0) ? 'in progress' : 'excluded'
 }
 
-function recoveryProblem({ recovery }: SafetyStatus, least: number): string | undefined {
+/** @param least seconds after the last recovery. */
+export function recoveryProblem({ recovery }: SafetyStatus, least: number): string | undefined {
   const seconds = recovery.secondsSince
   if (seconds === undefined || seconds >= least) return undefined
-  return `the last recovery was ${Math.floor(seconds)} s ago; expected at least ${least} s`
+  return `the last recovery was less than ${least} s ago`
 }

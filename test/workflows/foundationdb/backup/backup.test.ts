@@ -167,6 +167,16 @@ describe('a FoundationDBBackup', () => {
     expect(world.writes).toEqual([])
   })
 
+  it('F58 discontinues once, although its agents need long for the end', async () => {
+    const world = await reconciled()
+    world.change({ backupState: 'Stopped' })
+    await world.pass()
+    world.backups.status = { ...world.backups.status, isRunning: true, isStopping: true }
+    await world.pass()
+    expect(world.backups.commands).toEqual(['discontinue default'])
+    expect(world.status.generations).toMatchObject({ needsBackupStop: 2 })
+  })
+
   it('F59 resumes a paused backup', async () => {
     const world = await reconciled()
     world.change({ backupState: 'Paused' })

@@ -117,7 +117,7 @@ describe('a reconciled cluster', () => {
 
 describe('a reconciled cluster whose data distribution has not started', () => {
   it.each([
-    [20, 5000],
+    [20, 3000],
     [200, 30_000],
   ])('%d s after the recovery, is read again in %d ms, without writes', async (secondsSince, delayMs) => {
     const world = new ClusterWorld()

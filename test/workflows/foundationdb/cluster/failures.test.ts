@@ -15,6 +15,34 @@ const created = (world: ClusterWorld) =>
     writes.flatMap(({ verb, object }) => (verb === 'create' && object.kind === 'Pod' ? [object.metadata.name] : [])),
   )
 
+describe('a spec that no webhook has rejected', () => {
+  it('is reported by the rules of the webhook, and the pass does nothing else', async () => {
+    const world = new ClusterWorld({ logGroup: 'a; touch /tmp/x' })
+    await passes(world, 3)
+    expect(world.condition).toMatchObject({ status: 'False', reason: 'ValidateSpec' })
+    expect(world.condition?.message).toContain('spec.logGroup: found "a; touch /tmp/x"; expected letters')
+    expect([world.writes, world.groups, world.takeEffects()]).toEqual([{}, [], []])
+    world.change({ logGroup: 'a' })
+    await world.settle()
+    expect(world.generations.reconciled).toBe(2)
+  })
+})
+
+describe('a coordinator that does not answer', () => {
+  it('is not chosen again while the database still reports its process', async () => {
+    const world = await runningCluster()
+    const { coordinators } = await world.database.status()
+    const [lost] = coordinators
+    world.database.overrides = {
+      coordinators: coordinators.map((one) => ({ ...one, isReachable: one.address !== lost?.address })),
+    }
+    await world.pass()
+    const [effect = ''] = world.takeEffects()
+    expect(effect).toMatch(/^coordinators /)
+    expect(effect).not.toContain(lost?.address)
+  })
+})
+
 describe('a write that the API server refuses', () => {
   it('F36 a conflict of the status in every second pass leads to the same objects and one database', async () => {
     const world = new ClusterWorld()

@@ -123,7 +123,9 @@ describe('a change of the process groups', () => {
     world.change({ processGroupsToRemove: [id] })
     for (let count = 0; count < 10; count++) await world.pass()
     expect([world.generations, world.writes['remove Pod']]).toEqual([{ reconciled: 1, needsShrink: 2 }, undefined])
-    expect(world.condition?.message).toBe(`Waiting for the removal of process groups: ${id}`)
+    expect(world.condition?.message).toBe(
+      `Waiting for the removal of process groups: ${id} (its exclusion is not complete)`,
+    )
     world.database.moving.delete(id)
     await world.settle()
     expect(world.writes['remove Pod']).toBe(1)
@@ -211,6 +213,7 @@ describe('an object whose deletion does not end', () => {
     world.change({ processGroupsToRemove: [id] })
     for (let count = 0; count < 20; count++) await world.pass()
     expect(world.generations).toEqual({ reconciled: 2, hasPendingRemoval: 2 })
+    expect(world.condition?.message).toContain(`${id} (${kind} db-${id}${suffix} is terminating)`)
     expect(world.writes[`remove ${kind}`]).toBe(1)
     expect(world.takeEffects()).toEqual(['exclude no_wait storage', 'exclude storage'])
     world.change({ databaseConfiguration: { storage: 5 } })

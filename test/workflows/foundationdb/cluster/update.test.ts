@@ -40,6 +40,21 @@ describe('a Pod that a user deletes', () => {
   })
 })
 
+describe('a database with one coordinator', () => {
+  it('replaces the Pod of the coordinator instead of recreating it with another address', async () => {
+    const databaseConfiguration = { redundancy_mode: 'single', logs: 1 } as const
+    const world = await runningCluster({ databaseConfiguration, processCounts: { storage: 2, log: 1, stateless: 1 } })
+    const coordinator = world.idsOf('storage').find((id) => world.isCoordinator(id)) ?? ''
+    const before = world.idsOf('storage')
+    world.change(environment('changed'))
+    await world.settle()
+    expect(world.generations).toEqual({ reconciled: 2 })
+    const kept = world.idsOf('storage').filter((id) => before.includes(id))
+    expect(kept).toEqual(before.filter((id) => id !== coordinator))
+    expect(world.takeEffects().filter((effect) => effect.startsWith('coordinators'))).toHaveLength(1)
+  })
+})
+
 describe('a Pod that has ended', () => {
   it('is recreated with its volume claim after 30 s', async () => {
     const world = await runningCluster()

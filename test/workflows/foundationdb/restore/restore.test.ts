@@ -102,6 +102,12 @@ describe('F66 a FoundationDBRestore', () => {
     expect(explainRestore(next.target)).toEqual(explanation)
   })
 
+  it('shows a state that the kind does not have as Unknown', async () => {
+    const backups = new MemoryBackups()
+    backups.restore = { state: 'paused', url: undefined }
+    expect((await pass(backups)).next.target.status?.state).toBe('Unknown')
+  })
+
   const other = 'blobstore://account@host:443/other?bucket=fdb-backups'
   it.each([
     { title: 'starts after the completed restore of another backup', state: 'completed', url: other, starts: 1 },

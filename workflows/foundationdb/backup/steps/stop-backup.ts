@@ -6,5 +6,6 @@ import { isManaged, shouldRun } from '../needs.ts'
 export const stopBackup = backupStep('StopBackup', async (context) => {
   const { settings, details, calls } = context
   if (!isManaged(context) || details?.isRunning !== true || shouldRun(context, details)) return undefined
+  if (details.isStopping) return undefined
   return await command(context, (address) => calls.discontinueBackup({ ...address, tag: settings.tag }))
 })

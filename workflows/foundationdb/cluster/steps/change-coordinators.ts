@@ -2,8 +2,13 @@
 // spec/foundationdb.md 2.19, 4.9.
 
 import type { DatabaseStatus } from '../../../../activities/foundationdb/database/status.ts'
-import { checkCoordinators, chooseCoordinators, coordinatorCandidates } from '../../database/coordinators.ts'
-import { availabilityProblem } from '../../database/safety.ts'
+import {
+  checkCoordinators,
+  chooseCoordinators,
+  coordinatorCandidates,
+  type CoordinatorRules,
+} from '../../database/coordinators.ts'
+import { availabilityProblem, recoveryProblem } from '../../database/safety.ts'
 import { clusterStep } from '../cluster-step.ts'
 import {
   availableDatabase,
@@ -15,16 +20,8 @@ import {
 } from '../context.ts'
 import { coordinatorRules } from '../coordinator-rules.ts'
 import { takeLock, usedLock } from '../lock.ts'
-import {
-  continueWith,
-  failWith,
-  NO_DELAY_MS,
-  recoveryDelayMs,
-  type StepResult,
-  stopFor,
-  USUAL_DELAY_MS,
-  withEvent,
-} from '../requeue.ts'
+import { settlingDelay } from '../recovery-delay.ts'
+import { continueWith, failWith, NO_DELAY_MS, type StepResult, stopFor, withEvent } from '../requeue.ts'
 
 export const changeCoordinators = clusterStep('ChangeCoordinators', async (context) => {
   const database = context.status.configured === true ? await availableDatabase(context) : undefined
@@ -37,9 +34,11 @@ export const changeCoordinators = clusterStep('ChangeCoordinators', async (conte
     return withEvent('DeferringCoordinatorChange', continueWith(message))
   }
   const reason = check.problems.join('; ')
-  const wait = waitOf(context, database)
-  if (wait !== undefined) return stopFor(`the coordinators must change (${reason}), but ${wait.problem}`, wait.delayMs)
-  const choice = chooseCoordinators(coordinatorCandidates(database.processes, rules), rules)
+  const least = leastSeconds(context, database)
+  const problem = recoveryProblem(database, least) ?? availabilityProblem(database)
+  if (problem !== undefined)
+    return stopFor(`the coordinators must change (${reason}), but ${problem}`, settlingDelay(database, least))
+  const choice = chooseCoordinators(reachableCandidates(database, rules), rules)
   if ('problem' in choice) return stopFor(`the coordinators must change (${reason}): ${choice.problem}`)
   const blocked = await takeLock(context)
   if (blocked !== undefined) return blocked
@@ -48,21 +47,15 @@ export const changeCoordinators = clusterStep('ChangeCoordinators', async (conte
   return await change(context, addresses)
 })
 
-/** Why the coordinators must not change now. */
-function waitOf(
-  { waits }: ClusterContext,
-  database: DatabaseStatus,
-): { readonly problem: string; readonly delayMs: number } | undefined {
-  const isLost = database.coordinators.some(({ isReachable }) => !isReachable)
-  const least = isLost ? waits.replaceCoordinator : waits.moveCoordinators
-  const { secondsSince = Infinity } = database.recovery
-  if (secondsSince < least)
-    return {
-      problem: `the last recovery was less than ${least} s ago`,
-      delayMs: recoveryDelayMs(least, secondsSince),
-    }
-  const problem = availabilityProblem(database)
-  return problem === undefined ? undefined : { problem, delayMs: USUAL_DELAY_MS }
+/** The database may report a process for some seconds after its end, but does not accept it as a coordinator. */
+function reachableCandidates({ coordinators, processes }: DatabaseStatus, rules: CoordinatorRules) {
+  const lost = new Set(coordinators.filter(({ isReachable }) => !isReachable).map(({ address }) => address))
+  return coordinatorCandidates(processes, rules).filter(({ address }) => !lost.has(address))
+}
+
+/** After the last recovery. */
+function leastSeconds({ waits }: ClusterContext, { coordinators }: DatabaseStatus): number {
+  return coordinators.some(({ isReachable }) => !isReachable) ? waits.replaceCoordinator : waits.moveCoordinators
 }
 
 async function change(context: ClusterContext, addresses: readonly string[]): Promise<StepResult> {

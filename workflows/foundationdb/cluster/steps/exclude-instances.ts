@@ -15,11 +15,13 @@ import {
   processGroupsIn,
   readDatabase,
 } from '../context.ts'
+import { eagerDelay } from '../eager-delay.ts'
 import { exclusionTargets } from '../exclusion-targets.ts'
 import type { ProcessGroupStatus } from '../kind.ts'
 import { takeLock, usedLock } from '../lock.ts'
 import { conditionSince, hasCondition, isExcluded, isMarked, withoutExclusion } from '../process-groups.ts'
-import { continueWith, failWith, stopFor } from '../requeue.ts'
+import { settlingDelay } from '../recovery-delay.ts'
+import { continueWith, failWith, stopFor, USUAL_DELAY_MS } from '../requeue.ts'
 
 export const excludeInstances = clusterStep('ExcludeInstances', async (context) => {
   const address = databaseAddress(context)
@@ -34,9 +36,13 @@ export const excludeInstances = clusterStep('ExcludeInstances', async (context) 
   )
   if (waiting.length === 0) return undefined
   const allowed = allowedGroups(context, waiting, status)
-  if (allowed.length === 0) return stopFor('waiting for missing processes before processes are excluded')
+  if (allowed.length === 0) {
+    const delayMs = eagerDelay(context, ['MissingProcesses', 'MissingPod'], USUAL_DELAY_MS)
+    return stopFor('waiting for missing processes before processes are excluded', delayMs)
+  }
   const problem = exclusionProblem(status, context.waits.exclude)
-  if (problem !== undefined) return stopFor(`processes wait for their exclusion: ${problem}`)
+  if (problem !== undefined)
+    return stopFor(`processes wait for their exclusion: ${problem}`, settlingDelay(status, context.waits.exclude))
   const blocked = await takeLock(context)
   if (blocked !== undefined) return blocked
   const targets = exclusionTargets(context, allowed)

@@ -22,13 +22,13 @@ import {
   readDatabase,
 } from '../context.ts'
 import { coordinatorCheck } from '../coordinator-rules.ts'
-import { eagerRemovalDelay } from '../eager-delay.ts'
 import { exclusionTargets, hostsOf } from '../exclusion-targets.ts'
 import type { ProcessGroupStatus } from '../kind.ts'
 import { takeLock, usedLock } from '../lock.ts'
 import { isTerminating } from '../observed.ts'
-import { conditionSince, excluded, isExcluded, isMarked } from '../process-groups.ts'
-import { continueWith, stopFor, type StepResult } from '../requeue.ts'
+import { conditionSince, excluded, hasPassed, isExcluded, isMarked } from '../process-groups.ts'
+import { recoveringDelay, settlingDelay } from '../recovery-delay.ts'
+import { continueWith, stopFor, type StepResult, USUAL_DELAY_MS } from '../requeue.ts'
 
 const INCLUDE_DELAY_MS = 60_000
 
@@ -55,12 +55,42 @@ export const removePods = clusterStep('RemovePods', async (context, attempt) => 
   const gone = others.filter((group) => (removable.includes(group) || isLifted(group)) && !hasObjects(context, group))
   const blocked = gone.length > 0 ? await includeAndForget(context, status, gone) : undefined
   if (blocked !== undefined) return blocked
-  const left = groups.filter((group) => !gone.includes(group)).map(({ processGroupID }) => processGroupID)
+  const left = groups.filter((group) => !gone.includes(group))
   if (left.length === 0) return undefined
+  const texts = left.map((group) => {
+    const reason = isCoordinator(group) ? 'it is a coordinator' : leftReason(context, group, isRemovable(group))
+    return reason === undefined ? group.processGroupID : `${group.processGroupID} (${reason})`
+  })
   const reason = problem === undefined ? '' : `, because ${problem}`
-  const message = `Waiting for the removal of process groups: ${left.join(', ')}${reason}`
-  return stopFor(message, eagerRemovalDelay(context, status, groups))
+  return stopFor(
+    `Waiting for the removal of process groups: ${texts.join(', ')}${reason}`,
+    removalDelay(context, left, problem === undefined ? undefined : status),
+  )
 })
+
+/** Why the process group still exists; undefined if its deletion has not begun. */
+function leftReason(context: ClusterContext, group: ProcessGroupStatus, isRemovable: boolean): string | undefined {
+  if (!isRemovable) return 'its exclusion is not complete'
+  if (isKept(context, group)) return 'a user keeps its Pod'
+  const object = firstObject(context, group)
+  return object !== undefined && isTerminating(object)
+    ? `${object.kind} ${object.metadata.name} is terminating`
+    : undefined
+}
+
+const NEW_SECONDS = 60
+const NEW_DELAY_MS = 3000
+
+/** @param recovering the database, if the removal waits for it. */
+function removalDelay(
+  { now }: ClusterContext,
+  groups: readonly ProcessGroupStatus[],
+  recovering: DatabaseStatus | undefined,
+): number {
+  if (recovering !== undefined) return recoveringDelay(recovering)
+  const isNew = groups.some(({ removalTimestamp = '' }) => !hasPassed(removalTimestamp, NEW_SECONDS, now))
+  return isNew ? NEW_DELAY_MS : USUAL_DELAY_MS
+}
 
 /** P1. The IDs of process groups whose processes hold nothing. A process that is not reported is verified by a blocking exclusion. */
 async function verifyExclusions(
@@ -166,7 +196,11 @@ async function includeAndForget(
     if (status === undefined)
       return continueWith('the database cannot be read; no exclusion is lifted', INCLUDE_DELAY_MS)
     const problem = inclusionProblem(status, context.waits.include)
-    if (problem !== undefined) return continueWith(`exclusions wait to be lifted: ${problem}`, INCLUDE_DELAY_MS)
+    if (problem !== undefined)
+      return continueWith(
+        `exclusions wait to be lifted: ${problem}`,
+        settlingDelay(status, context.waits.include, INCLUDE_DELAY_MS),
+      )
     const blocked = await takeLock(context)
     if (blocked !== undefined) return blocked
     await normalEvent(context, 'IncludingProcesses', `Including ${targets.join(', ')}`)

@@ -131,9 +131,7 @@ function placementProblem({ spec }: ClusterSettings, pod: ObservedPod, wanted: E
 
 function strategyProblem(context: ClusterContext, pod: ObservedPod, group: ProcessGroupStatus): string | undefined {
   // DeletePodsForBuggification recreates Pods whose failures on purpose differ.
-  const isReplaced =
-    isReplacedForUpdate(context.settings, group.processClass ?? '') &&
-    hasWantedFailures(context, pod, group.processGroupID)
+  const isReplaced = isReplacedForUpdate(context, group) && hasWantedFailures(context, pod, group.processGroupID)
   return isReplaced ? 'the Pod spec changed' : undefined
 }
 

@@ -27,6 +27,7 @@ import {
 } from '../context.ts'
 import { takeLock, usedLock } from '../lock.ts'
 import { needsGeneration } from '../reconciliation-check.ts'
+import { recoveringDelay } from '../recovery-delay.ts'
 import { continueWith, failWith, NO_DELAY_MS, SHORT_DELAY_MS, stopFor, type StepResult, withEvent } from '../requeue.ts'
 
 const STAGE_DELAY_MS = 30_000
@@ -51,7 +52,8 @@ export const updateDatabaseConfiguration = clusterStep('UpdateDatabaseConfigurat
   const problem = stateProblem(context, database)
   if (problem !== undefined) {
     needsGeneration(context, 'needsConfigurationChange')
-    return withEvent('NeedsConfigurationChange', continueWith(`the configuration waits: ${problem}`, STATE_DELAY_MS))
+    const delayMs = recoveringDelay(database, STATE_DELAY_MS)
+    return withEvent('NeedsConfigurationChange', continueWith(`the configuration waits: ${problem}`, delayMs))
   }
   const blocked = await takeLock(context)
   if (blocked !== undefined) return blocked

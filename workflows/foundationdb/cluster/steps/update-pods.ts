@@ -9,21 +9,24 @@ import { faultToleranceProblem } from '../../database/safety.ts'
 import { clusterStep } from '../cluster-step.ts'
 import { coordinatorCheck } from '../coordinator-rules.ts'
 import { type ClusterContext, normalEvent, podsByGroup, processGroupsIn, readDatabase } from '../context.ts'
+import { eagerDelay } from '../eager-delay.ts'
 import type { ProcessGroupStatus } from '../kind.ts'
 import { takeLock } from '../lock.ts'
 import { isTerminating, type ObservedPod, substitutionsOf } from '../observed.ts'
 import { conditionSince, hasCondition, isMarked } from '../process-groups.ts'
 import { needsGeneration } from '../reconciliation-check.ts'
 import { isReplacedForUpdate } from '../update-strategy.ts'
-import { SHORT_DELAY_MS, stopFor, withEvent } from '../requeue.ts'
+import { recoveringDelay } from '../recovery-delay.ts'
+import { SHORT_DELAY_MS, stopFor, USUAL_DELAY_MS, withEvent } from '../requeue.ts'
 
 export const updatePods = clusterStep('UpdatePods', async (context) => {
   const { settings, pass } = context
   const outdated = outdatedPods(context)
   if (outdated.length === 0) return undefined
   const unavailable = unavailablePods(context)
-  if (unavailable !== undefined) return stopFor(unavailable)
-  const own = outdated.filter(({ group }) => !isReplacedForUpdate(settings, group.processClass ?? ''))
+  if (unavailable !== undefined)
+    return stopFor(unavailable, eagerDelay(context, ['MissingPod', 'MissingProcesses'], USUAL_DELAY_MS))
+  const own = outdated.filter(({ group }) => !isReplacedForUpdate(context, group))
   if (own.length === 0) return stopFor('Pods with an outdated spec wait for their replacement')
   const { deletionMode } = settings.automation
   if (deletionMode === 'None') {
@@ -34,7 +37,8 @@ export const updatePods = clusterStep('UpdatePods', async (context) => {
   const reading = await readDatabase(context)
   if (!('status' in reading)) return stopFor('the database cannot be read; no Pod is deleted')
   const problem = faultToleranceProblem(reading.status, settings.spec.databaseConfiguration ?? {})
-  if (problem !== undefined) return stopFor(`Pods with an outdated spec wait: ${problem}`)
+  if (problem !== undefined)
+    return stopFor(`Pods with an outdated spec wait: ${problem}`, recoveringDelay(reading.status))
   if (deletionMode !== 'All') {
     const blocked = await takeLock(context)
     if (blocked !== undefined) return blocked

@@ -13,14 +13,12 @@ import { hasCurrentConfiguration, observeDatabase } from '../observe-database.ts
 import { hasTaintOptions, readTaintedNodes } from '../node-taints.ts'
 import { observeProcessGroups } from '../observe-process-groups.ts'
 import type { ClusterPass } from '../pass.ts'
+import { recoveringDelay } from '../recovery-delay.ts'
 import { checkReconciliation } from '../reconciliation-check.ts'
 import { continueWith, lookAgain, type StepResult } from '../requeue.ts'
 
 const NOT_RECONCILED_MS = 10_000
 const UNREADABLE_MS = 10_000
-/** For the first minute after a recovery, in which the data distribution starts again. */
-const RECOVERED_MS = 5000
-const RECOVERED_SECONDS = 60
 const UNHEALTHY_MS = 30_000
 const NODES_MS = 60_000
 
@@ -62,17 +60,17 @@ async function observeAll(context: ClusterContext): Promise<boolean> {
 
 async function unreadable(context: ClusterContext): Promise<StepResult> {
   const reading = await readDatabase(context)
-  return 'problem' in reading
-    ? continueWith(`the database cannot be read: ${reading.problem}`, UNREADABLE_MS)
-    : undefined
+  if ('problem' in reading) return continueWith(`the database cannot be read: ${reading.problem}`, UNREADABLE_MS)
+  if (!('status' in reading) || reading.status.isAvailable) return undefined
+  const lost = reading.status.coordinators.filter(({ isReachable }) => !isReachable).map(({ address }) => address)
+  const reason = lost.length === 0 ? '' : `; coordinators are not reachable: ${lost.join(', ')}`
+  return continueWith(`the database is unavailable${reason}`, UNREADABLE_MS)
 }
 
-/** After a recovery the data distribution is unhealthy for about 35 s; no event reports its end. */
 async function unhealthy(context: ClusterContext): Promise<StepResult> {
   const database = await availableDatabase(context)
   if (database === undefined || database.data.isHealthy === true) return undefined
-  const isNew = (database.recovery.secondsSince ?? Infinity) < RECOVERED_SECONDS
-  return lookAgain('the data distribution is not healthy', isNew ? RECOVERED_MS : UNHEALTHY_MS)
+  return lookAgain('the data distribution is not healthy', recoveringDelay(database, UNHEALTHY_MS))
 }
 
 /** Changes of Nodes wake no cluster: Nodes change too often. */
