@@ -37,7 +37,7 @@ const CLUSTER = {
     processCounts: { storage: 1, log: 1, stateless: 1 },
     faultDomain: { key: 'foundationdb.org/none' },
     // A changed Pod template must not disturb the database of this file.
-    automationOptions: { podUpdateStrategy: 'Delete', deletionMode: 'None' },
+    automationOptions: { podUpdateStrategy: 'Delete', deletionMode: 'None', maxConcurrentReplacements: 0 },
   },
 }
 
@@ -91,7 +91,7 @@ async function untilRestorableNow(): Promise<void> {
   const env = { ...process.env, FDB_SIM_TIME_SCALE: '0.1', FDB_SIM_BLOBSTORE: databases.blobStore }
   await vi.waitFor(async () => {
     const { stdout } = await withClusterFile(await connectionString(), ({ file }) =>
-      run(tools.fdbbackup(VERSION), ['status', '-C', file, '--json', '-t', 'default'], { env }),
+      run(tools.fdbbackup(VERSION), ['status', '-C', file, '--json', '-t', 'default'], { env, timeout: 10_000 }),
     )
     const status = JSON.parse(stdout) as { readonly LatestRestorablePoint?: { readonly EpochSeconds: number } }
     expect(status.LatestRestorablePoint?.EpochSeconds).toBeGreaterThan(now)

@@ -8,6 +8,7 @@ import { SIDECAR_PORT } from '../../activities/foundationdb/pod-client/sidecar-c
 import type { KubeObject, ObjectList } from '../../activities/kube/client.ts'
 import { GROUP, VERSION } from '../../workflows/foundationdb/contract.ts'
 import { PATIENCE, useDatabases } from '../support/foundationdb/clusters.ts'
+import { HOSTILE_CLUSTERS } from '../support/foundationdb/hostile-specs.ts'
 import { KeyWriter } from '../support/foundationdb/key-writer.ts'
 import { logTools } from '../support/foundationdb/logged-tools.ts'
 
@@ -167,45 +168,8 @@ describe('a FoundationDBCluster next to one of the same name in another namespac
   })
 })
 
-const GENERAL = 'spec.processes.general'
-const TEMPLATE = `${GENERAL}.podTemplate`
-const PEER_RULES = { peerVerificationRules: 'a\ncommand = /bin/sh' }
-const PRIVILEGED = { name: 'foundationdb', securityContext: { privileged: true } }
-const general = (settings: object) => ({ processes: { general: settings } })
-const podSpec = (spec: object) => general({ podTemplate: { spec } })
-const parameter = (text: string) => general({ customParameters: [text] })
-
-/** What the schema of the CRD accepts, and the field that the rules name. */
-const HOSTILE: readonly (readonly [string, string, object])[] = [
-  ['a line of a configuration', `${GENERAL}.customParameters[0]`, parameter('knob_a=1\ncommand = /bin/sh')],
-  ['a second command', `${GENERAL}.customParameters[0]`, parameter('knob_a=1; kill')],
-  ['an option', `${GENERAL}.customParameters[0]`, parameter('-C=/etc/passwd')],
-  ['another cluster file', `${GENERAL}.customParameters[0]`, parameter('cluster_file=/tmp/of-the-neighbour')],
-  ['a shell command', 'spec.logGroup', { logGroup: 'a; touch /tmp/x' }],
-  ['an option as log group', 'spec.logGroup', { logGroup: '--loggroup' }],
-  ['an option of the sidecar', 'spec.sidecarVariables[0]', { sidecarVariables: ['--tls'] }],
-  ['a line of peer rules', 'spec.mainContainer.peerVerificationRules', { mainContainer: PEER_RULES }],
-  ['a path of the Node', `${TEMPLATE}.spec.volumes[0]`, podSpec({ volumes: [{ name: 'a', hostPath: { path: '/' } }] })],
-  ['the network of the Node', `${TEMPLATE}.spec.hostNetwork`, podSpec({ hostNetwork: true })],
-  [
-    'a privileged container',
-    `${TEMPLATE}.spec.containers[0].securityContext.privileged`,
-    podSpec({ containers: [PRIVILEGED] }),
-  ],
-  [
-    'a Pod in another namespace',
-    `${TEMPLATE}.metadata.namespace`,
-    general({ podTemplate: { metadata: { namespace: 'shop' } } }),
-  ],
-  [
-    'words after a connection string',
-    'spec.seedConnectionString',
-    { seedConnectionString: 'a:b@127.0.0.1:4501 --exec' },
-  ],
-]
-
 describe('a hostile tenant, where no webhook runs,', () => {
-  it.each(HOSTILE)('gets a reason and no object for %s', { timeout: 60_000 }, async (title, field, spec) => {
+  it.each(HOSTILE_CLUSTERS)('gets a reason and no object for %s', { timeout: 60_000 }, async (title, field, spec) => {
     const name = title.toLowerCase().replaceAll(' ', '-')
     await rival().create(cluster(name, spec))
     await vi.waitFor(async () => {

@@ -1,7 +1,7 @@
 // The validation of the CRDs of FoundationDB on a real API server, without a webhook. Source: spec/foundationdb.md 1.1 to 1.6.
 
 import { readdir, readFile } from 'node:fs/promises'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { parse } from 'yaml'
 
 import { resourcePath } from '../../activities/kube/resource-path.ts'
@@ -14,6 +14,8 @@ import { restoreKind } from '../../workflows/foundationdb/restore/kind.ts'
 import { restoreProblems } from '../../workflows/foundationdb/restore/rules/spec.ts'
 import { fieldsOf, type Kind } from '../../workflows/kit/index.ts'
 import { Cluster } from '../support/cluster/cluster.ts'
+import { HOSTILE_BACKUPS, HOSTILE_CLUSTERS } from '../support/foundationdb/hostile-specs.ts'
+import { WebhookStage } from '../support/pawl/webhook.ts'
 import { BACKUPS, CLUSTERS } from '../workflows/foundationdb/operator-manifests.ts'
 
 const EXAMPLES = new URL('../../examples/foundationdb/', import.meta.url)
@@ -106,4 +108,34 @@ describe('the CRDs of FoundationDB', () => {
     expect(await changed('default')).toBe('accepted')
     expect(await changed('other')).toContain('spec.tag: Invalid value: expected the tag of the creation')
   })
+})
+
+describe('the webhook of FoundationDB', () => {
+  it(
+    'rejects hostile specs, which the schema alone accepts, and a good one is stored',
+    { timeout: 240_000 },
+    async () => {
+      const stage = await WebhookStage.open(inject('servers'), 'foundationdb-webhook')
+      onTestFinished(() => stage.close())
+      await stage.start('one', ['--wings', 'foundationdb'])
+      const answer = async ({ apiVersion, plural, kind }: Kind, spec: object) => {
+        const body = { apiVersion, kind, metadata: { name: 'one' }, spec }
+        const path = resourcePath({ apiVersion, plural }, stage.cluster.namespace)
+        return await stage.cluster.kube.request('POST', path, { body, query: { dryRun: 'All' } }).then(() => '', String)
+      }
+      const backup = { version: '7.1.67', clusterName: 'db', blobStoreConfiguration: { accountName: 'a@host' } }
+      const rows = [
+        ...HOSTILE_CLUSTERS.map(([, field, spec]) => [field, clusterKind, { version: '7.1.67', ...spec }] as const),
+        ...HOSTILE_BACKUPS.map(([, field, spec]) => [field, backupKind, { ...backup, ...spec }] as const),
+      ]
+      // API servers watch webhook configurations, so a new one takes effect later.
+      const [[, , first]] = rows as [(typeof rows)[number]]
+      await vi.waitFor(async () => expect(await answer(clusterKind, first)).not.toBe(''), { timeout: 60_000 })
+      for (const [field, kind, spec] of rows) {
+        expect(await create(kind, spec)).toBe('accepted')
+        expect(await answer(kind, spec)).toContain(`denied the request: ${field}: found `)
+      }
+      expect([await answer(clusterKind, { version: '7.1.67' }), await answer(backupKind, backup)]).toEqual(['', ''])
+    },
+  )
 })
