@@ -179,7 +179,7 @@ async function read({ kube }: Stage): Promise<KubeObject> {
 }
 
 function statusOf(cluster: KubeObject): ClusterStatus {
-  return (cluster['status'] ?? {})
+  return cluster['status'] ?? {}
 }
 
 async function kubectl(set: DemoSet, ...args: readonly string[]): Promise<void> {
