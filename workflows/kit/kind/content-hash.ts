@@ -16,7 +16,7 @@ const PRIMES = firstPrimes(64)
 const ROUNDS = Int32Array.from(PRIMES, (prime) => fraction(Math.cbrt(prime)))
 const START = PRIMES.slice(0, 8).map((prime) => fraction(Math.sqrt(prime)))
 
-/** The SHA-256 of a well-formed text in UTF-8, as 64 hexadecimal digits. Passes hash megabytes, so the loops over bytes create no objects. */
+/** The SHA-256 of a well-formed text in UTF-8, as 64 hexadecimal digits. */
 export function sha256(text: string): string {
   const words = padded(utf8(text))
   const state = Int32Array.from(START)
