@@ -7,18 +7,22 @@ import { join } from 'node:path'
 
 import { recoveryWaits } from '../../workflows/foundationdb/recovery-waits.ts'
 import type { foundationdbWing } from '../../workflows/foundationdb/wing.ts'
-import type { ActivityWing } from '../wing.ts'
+import type { Deps } from '../deps.ts'
+import type { ActivityWing, OpenWing } from '../wing.ts'
 import type { DatabaseParts } from './database/activities.ts'
 import type { BackupParts } from './database/with-backup-tools.ts'
 import { backupTools } from './database/backup-tools.ts'
 import { fdbcliDatabases } from './database/fdbcli-database.ts'
 import { findTools } from './database/tools.ts'
+import { measureFoundationDB } from './metrics/gauges.ts'
+import { metricsObserver } from './metrics/observer.ts'
 import type { TlsFiles } from './pod-client/sidecar-client.ts'
 import type { SidecarParts } from './pod-client/sync-pods.ts'
 import { writeExecutables } from './simulator/bin.ts'
 
 export const foundationdb: ActivityWing<typeof foundationdbWing.flags> = {
-  open({ environment = {}, now }, flags) {
+  open(deps, flags) {
+    const { environment = {}, now } = deps
     const simulator = flags['fdb-simulator'] ? openSimulator() : undefined
     const tools = findTools(flags['fdb-bin'] ?? environment['PAWL_FDB_BIN'], environment['PATH'], simulator?.folderOf)
     const parts: DatabaseParts & SidecarParts & BackupParts = {
@@ -29,8 +33,16 @@ export const foundationdb: ActivityWing<typeof foundationdbWing.flags> = {
     }
     const waits = recoveryWaits((flags['fdb-recovery-wait'] ?? 0) / 1000)
     const settings = { recoveryWaits: { ...waits } }
-    return { activities: {}, parts, settings, close: async () => await simulator?.close() }
+    return { activities: {}, parts, settings, ...observerIn(deps), close: async () => await simulator?.close() }
   },
+}
+
+/** Counts and measures metrics, if the process has metrics. */
+function observerIn(deps: Deps): Pick<OpenWing, 'observer'> {
+  const { metrics } = deps
+  if (metrics === undefined) return {}
+  metrics.measure(measureFoundationDB(deps))
+  return { observer: metricsObserver(metrics) }
 }
 
 interface OpenSimulator {

@@ -16,7 +16,7 @@ import { disruptionCronFields } from '../../workflows/chaos/disruption-cron/fiel
 import { disruptionRolloutFields } from '../../workflows/chaos/disruption-rollout/fields.ts'
 import { disruptionFields } from '../../workflows/chaos/disruption/fields.ts'
 import { ChaosKubelet } from '../support/chaos/kubelet.ts'
-import { metricsOf, valueOf } from '../support/chaos/scrape.ts'
+import { metricsOf, valueOf } from '../support/pawl/scrape.ts'
 import { CHAOS, PATIENT, useChaos } from '../support/chaos/tenants.ts'
 import { watchFields } from '../support/chaos/watched-fields.ts'
 import type { LsObject } from '../support/cluster/cluster.ts'

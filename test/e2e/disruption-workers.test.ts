@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it, vi } from 'vitest'
 import type { KubeObject } from '../../activities/kube/client.ts'
 import { CHAOS_POD_FINALIZER, FINALIZER } from '../../workflows/chaos/contract.ts'
 import { type ChaosPodObject, ChaosKubelet } from '../support/chaos/kubelet.ts'
-import { metricsOf, type Scraped, valueOf } from '../support/chaos/scrape.ts'
+import { metricsOf, type Scraped, valueOf } from '../support/pawl/scrape.ts'
 import { CHAOS, PATIENT, SHORT_TIMEOUTS, useChaos } from '../support/chaos/tenants.ts'
 
 const CHAOS_PODS = '/api/v1/namespaces/chaos-engineering/pods'

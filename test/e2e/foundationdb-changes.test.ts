@@ -6,6 +6,8 @@ import { setTimeout } from 'node:timers/promises'
 import { parse } from 'yaml'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 
+import { runCommand } from '../support/pawl/run-command.ts'
+import { metricsOf, valueOf } from '../support/pawl/scrape.ts'
 import { PATIENCE, useDatabases } from '../support/foundationdb/clusters.ts'
 import { KeyWriter } from '../support/foundationdb/key-writer.ts'
 import { logTools } from '../support/foundationdb/logged-tools.ts'
@@ -73,6 +75,12 @@ async function untilPods(count: number): Promise<void> {
   await vi.waitFor(async () => expect(await shop().objects('pods', NAME)).toHaveLength(count), PATIENCE)
 }
 
+/** `pawl fdb`, as the admin. */
+async function fdb(...words: readonly string[]) {
+  const { kubeconfigPath } = databases.tenants
+  return await runCommand('fdb', ...words, '--kubeconfig', kubeconfigPath, '-n', shop().cluster.namespace)
+}
+
 describe('a FoundationDBCluster', () => {
   it(
     `is created, and configured once, although the worker is killed ${DELAY_MS} ms after ${CREATED!.title}`,
@@ -116,6 +124,31 @@ describe('a FoundationDBCluster', () => {
     }, PATIENCE)
     await shop().untilReconciled(NAME)
   })
+
+  it(
+    'is analyzed by pawl fdb, which replaces and restarts its processes, and has metrics',
+    { timeout: 300_000 },
+    async () => {
+      const { processGroups = [] } = (await shop().get(NAME)).status ?? {}
+      const [replaced, restarted] = processGroups.map(({ processGroupID }) => processGroupID)
+      expect(await fdb('remove', 'process-groups', replaced!, '--yes')).toMatchObject({ code: 0 })
+      const excluded = await fdb('exclusion-status', NAME, '--interval', '1s', '--fdb-bin', tools.folder)
+      expect(excluded.stdout).toMatch(
+        /excluded process without data and roles|is excluded and has no process|no process is excluded/,
+      )
+      await untilPods(5)
+      expect((await fdb('restart', restarted!, '--yes', '--fdb-bin', tools.folder)).stdout).toMatch(
+        /^1 process in 1 process group /,
+      )
+      await vi.waitFor(async () => {
+        expect((await fdb('analyze', NAME)).stdout).toMatch(/ is healthy: .* with 5 process groups and 5 Pods$/m)
+      }, PATIENCE)
+      const scraped = await metricsOf(databases.tenants.pawl.log('worker'))
+      const labels = `namespace="${shop().cluster.namespace}",name="${NAME}"`
+      expect(valueOf(scraped, 'fdb_operator_cluster_status', `${labels},status_type="available"`)).toBe(1)
+      expect(valueOf(scraped, 'fdb_operator_desired_process_group_total', `${labels},process_class="storage"`)).toBe(3)
+    },
+  )
 
   it('keeps all keys that it has acknowledged', { timeout: 60_000 }, async () => {
     await writer!.stop()

@@ -88,7 +88,9 @@ async function readStatus(
   const live = await readIfPresent(kube, resourcePath(resource, object.namespace, object.name), signal)
   if (live?.metadata.uid !== object.uid) return undefined
   const explanation = explainStatus(object, live, namespaces)
-  const pods = explanation.summary === undefined ? [] : await unreadyPods(kube, explanation.deployed ?? [], signal)
+  const { summary, deployed = [], ownPods = {} } = explanation
+  if (summary === undefined) return { ...explanation, pods: [] }
+  const pods = [...(await unreadyPods(kube, deployed, signal)), ...(await podsOwnedBy(kube, live, ownPods, signal))]
   return { ...explanation, pods: podProblems(pods) }
 }
 
@@ -123,8 +125,28 @@ async function unreadyPods(
 
 async function podsOf(kube: Reader, workload: KubeObject, signal: AbortSignal): Promise<readonly PodObject[]> {
   const labelSelector = selectorText(fieldsOf(fieldsOf(workload['spec'])['selector']))
+  return await selectedPods(kube, workload.metadata.namespace ?? '', labelSelector, signal)
+}
+
+async function podsOwnedBy(
+  kube: Reader,
+  { metadata: { uid, namespace = '' } }: KubeObject,
+  matchLabels: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<readonly PodObject[]> {
+  const pods = await selectedPods(kube, namespace, selectorText({ matchLabels }), signal)
+  return pods.filter(({ metadata }) => metadata.ownerReferences?.some((owner) => owner.uid === uid) === true)
+}
+
+/** No Pods for the empty selector, which would select all. */
+async function selectedPods(
+  kube: Reader,
+  namespace: string,
+  labelSelector: string,
+  signal: AbortSignal,
+): Promise<readonly KubeObject[]> {
   if (labelSelector === '') return []
-  const path = resourcePath({ apiVersion: 'v1', plural: 'pods' }, workload.metadata.namespace ?? '')
+  const path = resourcePath({ apiVersion: 'v1', plural: 'pods' }, namespace)
   const list = await kube.request<ObjectList>('GET', path, { query: { labelSelector, limit: MOST_PODS }, signal })
   return list.items
 }

@@ -1,7 +1,8 @@
-// The wing's permissions and webhook. Its controllers run programs of FoundationDB, so a process serves this wing only
+// The wing's flags, metrics and webhook. Its controllers run programs of FoundationDB, so a process serves this wing only
 // if `--wings` names it.
 
 import type { Wing } from '../kit/index.ts'
+import { FOUNDATIONDB_METRICS } from './metrics.ts'
 
 export const foundationdbWing = {
   flags: {
@@ -30,6 +31,7 @@ export const foundationdbWing = {
     },
   },
   workerRules: [],
+  metrics: FOUNDATIONDB_METRICS,
   onlyWhenNamed: true,
   // No label exempts an object from the rules: custom parameters and URLs become arguments of programs.
   admission: {

@@ -1,7 +1,10 @@
 // The progress of exclusions in a database: the bytes that excluded processes still store. Pure.
 
-import type { DatabaseStatus } from '../database/status.ts'
+import type { FoundationDBCluster } from '../../../workflows/foundationdb/cluster/kind.ts'
 import { excludedProcessGroup } from '../../../workflows/foundationdb/database/process-address.ts'
+import { isExcluded, isMarked } from '../../../workflows/foundationdb/model/removal-marks.ts'
+import type { DatabaseStatus } from '../database/status.ts'
+import { processGroupsOf } from './process-groups.ts'
 
 export interface ExcludedProcess {
   /** The ID of its process group, or its address if it reports none. */
@@ -14,12 +17,15 @@ export interface ExcludedProcess {
 export interface ExclusionReading {
   readonly atMs: number
   readonly processes: readonly ExcludedProcess[]
-  /** Excluded localities of process groups without a running process. */
+  /** Process groups that are to be removed and whose exclusion has not excludedIDs. */
+  readonly waiting: readonly string[]
+  /** Excluded process groups without a running process. */
   readonly absent: readonly string[]
 }
 
 export function exclusionReading(
   { processes, exclusions }: Pick<DatabaseStatus, 'processes' | 'exclusions'>,
+  cluster: FoundationDBCluster,
   atMs: number,
 ): ExclusionReading {
   const found = processes
@@ -35,12 +41,20 @@ export function exclusionReading(
     const id = excludedProcessGroup(exclusion)
     return id === undefined || reported.has(id) ? [] : [id]
   })
-  return { atMs, processes: found.sort((one, other) => (one.name < other.name ? -1 : 1)), absent }
+  const excludedIDs = new Set([...found.map(({ name }) => name), ...absent])
+  const waiting = processGroupsOf(cluster)
+    .filter((group) => isMarked(group) && !isExcluded(group) && !excludedIDs.has(group.processGroupID))
+    .map(({ processGroupID }) => processGroupID)
+  return { atMs, waiting, processes: found.sort((one, other) => (one.name < other.name ? -1 : 1)), absent }
 }
 
 /** The processes whose exclusion is not complete: they still have a role. */
 export function unfinished({ processes }: ExclusionReading): readonly ExcludedProcess[] {
   return processes.filter(({ roles }) => roles.length > 0)
+}
+
+export function isComplete(reading: ExclusionReading): boolean {
+  return unfinished(reading).length === 0 && reading.waiting.length === 0
 }
 
 export function bytesLeftIn(reading: ExclusionReading): number {

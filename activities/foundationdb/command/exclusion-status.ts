@@ -2,9 +2,9 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { durationText, parseDuration } from '../../../workflows/kit/index.ts'
+import { durationText, joinNames, parseDuration } from '../../../workflows/kit/index.ts'
 import { type CommandDone, type CommandStart, CommandUsageError } from '../../command.ts'
-import { chosenCluster } from './clusters.ts'
+import { chosenCluster, readCluster } from './clusters.ts'
 import { withDatabase } from './database.ts'
 import {
   bytesLeftIn,
@@ -13,10 +13,12 @@ import {
   type ExcludedProcess,
   type ExclusionReading,
   exclusionReading,
+  isComplete,
   unfinished,
 } from './exclusion-progress.ts'
 
 const LEAST_INTERVAL_MS = 1000
+const MOST_NAMES = 10
 
 interface Clock {
   readonly nowMs: () => number
@@ -28,13 +30,23 @@ const CLOCK: Clock = { nowMs: () => Date.now(), pause: (ms, signal) => sleep(ms,
 export async function run(start: CommandStart, { nowMs, pause }: Clock = CLOCK): Promise<CommandDone> {
   const intervalMs = intervalIn(start.given['interval'])
   const cluster = await chosenCluster(start, start.words[0], 'exclusion-status: the cluster')
+  const { namespace, name } = cluster.metadata
   return await withDatabase(start, cluster, async ({ readStatus }) => {
-    const first = exclusionReading(await readStatus(), nowMs())
-    let last = first
-    while (intervalMs !== undefined && unfinished(last).length > 0) {
-      start.progress(progressLine(first, last))
+    const read = async () => {
+      const status = await readStatus()
+      return exclusionReading(status, await readCluster(start.kube, namespace, name), nowMs())
+    }
+    let last = await read()
+    // The reading with the most data: exclusions may begin later.
+    let first = last
+    let lastLine = ''
+    while (intervalMs !== undefined && !isComplete(last)) {
+      const line = progressLine(first, last)
+      if (line !== lastLine) start.progress(line)
+      lastLine = line
       await pause(intervalMs, start.end)
-      last = exclusionReading(await readStatus(), nowMs())
+      last = await read()
+      if (bytesLeftIn(last) > bytesLeftIn(first)) first = last
     }
     return { lines: linesOf(last), data: dataOf(first, last), exitCode: 0 }
   })
@@ -56,27 +68,28 @@ function linesOf(reading: ExclusionReading): readonly string[] {
   ]
 }
 
-function answerOf(reading: ExclusionReading): string {
-  const { processes, absent } = reading
-  const [open, all] = [unfinished(reading).length, processes.length]
-  if (all === 0) return absent.length === 0 ? 'no process is excluded' : 'no excluded process is running'
-  if (open === 0) return `all exclusions are complete: ${countOf(all)} without data and roles`
-  return `${bytesText(bytesLeftIn(reading))} left: ${open} of ${countOf(all)} not finished`
-}
-
-function countOf(count: number): string {
-  return count === 1 ? '1 excluded process' : `${count} excluded processes`
+/** @param moved such as ` (75 % moved)`. */
+function answerOf(reading: ExclusionReading, moved = ''): string {
+  const { processes, waiting } = reading
+  const open = unfinished(reading)
+  const next = waiting.length === 0 ? '' : `; to be excluded next: ${joinNames(waiting, MOST_NAMES)}`
+  if (processes.length === 0) return `no process is excluded${next}`
+  const all = processes.length === 1 ? '1 excluded process' : `${processes.length} excluded processes`
+  if (open.length === 0) return `${all} without data and roles${next}`
+  const bytes = bytesLeftIn(reading)
+  const roles = [...new Set(open.flatMap((one) => one.roles))].sort().join(', ')
+  const left = bytes === 0 ? 'no data left' : `${bytesText(bytes)} left${moved}`
+  return `${left}: ${open.length} of ${all} not finished (roles: ${roles})${next}`
 }
 
 function progressLine(first: ExclusionReading, last: ExclusionReading): string {
   const { bytesPerSecond, secondsLeft } = estimateOf(first, last)
-  const total = bytesLeftIn(first)
-  const done = total === 0 ? '' : ` (${Math.max(0, Math.floor((1 - bytesLeftIn(last) / total) * 100))} % moved)`
+  const moved = Math.floor((1 - bytesLeftIn(last) / bytesLeftIn(first)) * 100)
   const rate =
     bytesPerSecond === undefined || secondsLeft === undefined
       ? ''
-      : `, ${bytesText(bytesPerSecond)}/s, about ${durationText(secondsLeft * 1000)} left`
-  return `${answerOf(last)}${done}${rate}`
+      : `; ${bytesText(bytesPerSecond)}/s, about ${durationText(secondsLeft * 1000)} left`
+  return `${answerOf(last, ` (${moved} % moved)`)}${rate}`
 }
 
 function tableOf(processes: readonly ExcludedProcess[]): readonly string[] {
@@ -99,9 +112,10 @@ function tableOf(processes: readonly ExcludedProcess[]): readonly string[] {
 function dataOf(first: ExclusionReading, last: ExclusionReading): object {
   return {
     bytesLeft: bytesLeftIn(last),
-    isComplete: unfinished(last).length === 0,
+    isComplete: isComplete(last),
     ...estimateOf(first, last),
     processes: last.processes,
+    waiting: last.waiting,
     absent: last.absent,
   }
 }

@@ -70,13 +70,14 @@ function isWanted({ hasExclusion }: Removal): (group: ProcessGroupStatus) => boo
 }
 
 function questionOf({ cluster, groups, hasExclusion }: Removal): string {
-  const how = hasExclusion ? '' : ' without moving their data away first'
+  const how = hasExclusion ? '' : ' without moving data away first'
   return `Remove ${countOf(groups.length)} of ${titleOf(cluster)}${how} (${namesOf(groups)})?`
 }
 
 function resultLine({ cluster, hasExclusion }: Removal, added: readonly string[]): string {
   if (added.length === 0) return `${titleOf(cluster)}: all process groups are in the list of its spec already`
-  const how = hasExclusion ? 'after their data has moved away' : 'without moving their data away'
+  const whose = added.length === 1 ? 'its' : 'their'
+  const how = hasExclusion ? `after ${whose} data has moved away` : `without moving ${whose} data away`
   return `${titleOf(cluster)} will remove ${countOf(added.length)} ${how}: ${joinNames(added, MOST_NAMES)}`
 }
 

@@ -27,7 +27,8 @@ export async function run(start: CommandStart): Promise<CommandDone> {
       return { lines: ['nothing was changed'], data: { restarted: [] }, exitCode: 1 }
     await database.kill(addresses, { isUpgrade: false })
     const without = missing.length === 0 ? [] : [`not restarted, because no process reports: ${namesOf(missing)}`]
-    const lines = [`${processCount(addresses.length)} in ${title} ended; their monitors start them again`, ...without]
+    const next = addresses.length === 1 ? 'its monitor starts it again' : 'their monitors start them again'
+    const lines = [`${processCount(addresses.length)} in ${title} ended; ${next}`, ...without]
     return { lines, data: { restarted: addresses }, exitCode: 0 }
   })
 }

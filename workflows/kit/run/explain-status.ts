@@ -10,6 +10,8 @@ export interface StatusExplanation {
   readonly command?: string
   /** Objects that it deployed; their pods may have the reason. */
   readonly deployed?: readonly DeployedObject[]
+  /** Labels of the Pods that it owns in its namespace; they may have the reason. */
+  readonly ownPods?: Readonly<Record<string, string>>
 }
 
 /** An object on the cluster of a deployment. The uid tells whether a cluster has this object. */

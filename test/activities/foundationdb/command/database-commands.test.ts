@@ -83,7 +83,7 @@ describe('pawl fdb exclusion-status', () => {
       }),
     )
     expect((await exclusionStatus({ env })).lines).toEqual([
-      '3.0 MiB left: 1 of 2 excluded processes not finished',
+      '3.0 MiB left: 1 of 2 excluded processes not finished (roles: storage)',
       'PROCESS GROUP   ADDRESS             ROLES     LEFT',
       'log-1           10.1.0.3:4501:tls   -         excluded',
       'storage-1       10.1.0.1:4501:tls   storage   3.0 MiB',
@@ -91,19 +91,22 @@ describe('pawl fdb exclusion-status', () => {
   })
 
   it('repeats with an estimate until the exclusions are complete', async () => {
-    putCluster(api)
     const at = (bytes: number) => statusDocument({ 'storage-1': { excluded: true, bytes } })
+    const removed = [{ processGroupID: 'storage-1', processClass: 'storage', remove: true }]
+    putCluster(api, {}, { processGroups: removed })
     const { env } = await installFdbcli(
+      statusDocument(ALL),
       at(4000),
       at(1000),
       statusDocument({ 'storage-1': { excluded: true, roles: [] } }),
     )
     const { lines, progress } = await exclusionStatus({ env, given: { interval: '30s' } })
     expect(progress).toEqual([
-      '3.9 KiB left: 1 of 1 excluded process not finished (0 % moved)',
-      '1000 B left: 1 of 1 excluded process not finished (75 % moved), 100 B/s, about 10 s left',
+      'no process is excluded; to be excluded next: storage-1',
+      '3.9 KiB left (0 % moved): 1 of 1 excluded process not finished (roles: storage)',
+      '1000 B left (75 % moved): 1 of 1 excluded process not finished (roles: storage); 100 B/s, about 10 s left',
     ])
-    expect(lines[0]).toBe('all exclusions are complete: 1 excluded process without data and roles')
+    expect(lines[0]).toBe('1 excluded process without data and roles')
   })
 
   it('reports that no process is excluded, and rejects other intervals', async () => {

@@ -48,7 +48,7 @@ describe('pawl fdb remove process-groups', () => {
     async (given) => {
       putCluster(api)
       const { questions } = await remove({ words: ['storage-1'], given })
-      expect(questions[0]).toContain(' without moving their data away first (storage-1)?')
+      expect(questions[0]).toContain(' without moving data away first (storage-1)?')
       expect(api.writes).toEqual(['patch sample {"spec":{"processGroupsToRemoveWithoutExclusion":["storage-1"]}}'])
     },
   )

@@ -134,7 +134,7 @@ describe('a reconciled cluster whose data distribution has not started', () => {
 })
 
 describe('the explanation of a cluster', () => {
-  const cluster = (status: object) => ({ metadata: { generation: 2 }, spec: {}, status })
+  const cluster = (status: object, spec: object = {}) => ({ metadata: { name: 'sample', generation: 2 }, spec, status })
   const blocked = { type: 'Reconciled', status: 'False', reason: 'AddPods', message: 'exceeded quota' }
   it.each([
     ['without a status', cluster({}), { phase: 'Pending' }],
@@ -142,7 +142,16 @@ describe('the explanation of a cluster', () => {
     [
       'with a blocked step',
       cluster({ generations: { reconciled: 1 }, conditions: [blocked] }),
-      { phase: 'Reconciling', summary: 'AddPods: exceeded quota' },
+      {
+        phase: 'Reconciling',
+        summary: 'AddPods: exceeded quota',
+        ownPods: { 'foundationdb.org/fdb-cluster-name': 'sample' },
+      },
+    ],
+    [
+      'with labels of its own',
+      cluster({ generations: { reconciled: 1 }, conditions: [blocked] }, { labels: { matchLabels: { app: 'db' } } }),
+      { phase: 'Reconciling', summary: 'AddPods: exceeded quota', ownPods: { app: 'db' } },
     ],
     ['that is complete', cluster({ generations: { reconciled: 2 } }), { phase: 'Reconciled' }],
   ])('%s', (_, object, explanation) => {

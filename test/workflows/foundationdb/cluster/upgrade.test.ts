@@ -78,7 +78,7 @@ describe('an upgrade to another protocol', () => {
       ['UnsupportedClient', 'ReconciliationTerminatedEarly'],
     ])
     expect(world.condition?.message).toBe(
-      `1 clients do not support version ${NEXT}: 10.9.9.9:5000 (7.1.67, log group shop)`,
+      `1 client does not support version ${NEXT}: 10.9.9.9:5000 (7.1.67, log group shop)`,
     )
     world.change({ ignoreUpgradabilityChecks: true })
     await passes(world, 3)

@@ -28,7 +28,8 @@ export const checkClientCompatibility = clusterStep('CheckClientCompatibility', 
   const clients = unsupportedClients(context, database, protocol)
   if (clients.length === 0) return undefined
   const named = clients.slice(0, MOST_NAMED).join(', ')
-  const message = `${clients.length} clients do not support version ${version}: ${named}`
+  const count = clients.length === 1 ? '1 client does' : `${clients.length} clients do`
+  const message = `${count} not support version ${version}: ${named}`
   return withEvent('UnsupportedClient', stopFor(message, CLIENT_DELAY_MS))
 })
 

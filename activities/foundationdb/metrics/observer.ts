@@ -1,0 +1,21 @@
+// Counts the changes of coordinators when a status with another connection string is written, by the process that writes it.
+
+import type { FoundationDBMetric } from '../../../workflows/foundationdb/metrics.ts'
+import { fieldsOf, textOf } from '../../../workflows/kit/index.ts'
+import type { ControllerObserver } from '../../run/controller-observer.ts'
+import type { Metrics } from '../../run/metrics.ts'
+
+const CLUSTER_CONTROLLER = 'fdbcluster'
+const CHANGES: FoundationDBMetric = 'fdb_operator_coordinator_changes_total'
+
+export function metricsObserver(metrics: Pick<Metrics, 'count'>): ControllerObserver {
+  return {
+    statusWritten({ controller, before, after }) {
+      if (controller !== CLUSTER_CONTROLLER) return
+      const { namespace = '', name } = after.metadata
+      const [old, current] = [before, fieldsOf(after['status'])].map((status) => textOf(status['connectionString']))
+      // The first connection string is no change.
+      if (old !== '' && current !== '' && old !== current) metrics.count(CHANGES, { namespace }, 1, { name })
+    },
+  }
+}
