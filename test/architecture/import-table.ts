@@ -315,6 +315,16 @@ export const TABLE: readonly Row[] = [
     packages: ANY,
   },
   {
+    sentence: 'the chapter of the demo about databases also imports the tools of the wing, for its client',
+    of: /^worker\/demo\/foundationdb\.ts$/,
+    may: [
+      '^worker/(?:demo|server)/',
+      '^activities/kube/',
+      '^activities/foundationdb/(?:database/tools|pods/in-dev|simulator/bin)\\.ts$',
+    ],
+    packages: ANY,
+  },
+  {
     sentence: 'a process imports its own folder, what processes share, activities, and of workflows the registry',
     of: /^worker\/([^/.]+)(?:\/|\.)/,
     may: [

@@ -23,9 +23,9 @@ it('npm run demo comes to its summary, with each example as its title says, and 
   expect(
     summary
       .replaceAll(/[\d.]+ s\b/g, 'N s')
-      .replaceAll(/\d+ (pages|while|after)\b/g, 'N $1')
+      .replaceAll(/\d+ (pages|while|after|transactions|with)\b/g, 'N $1')
       .split('\n')
-      .slice(1, 10),
+      .slice(1, 11),
   ).toEqual([
     '  servers were ready after N s',
     '  diamond: Succeeded after N s',
@@ -36,6 +36,7 @@ it('npm run demo comes to its summary, with each example as its title says, and 
     '  diamond: deleted after N s, with all its items',
     '  bookshop: Succeeded after N s',
     `  shop: ${CHAOS[abilityHere().can]}`,
+    '  sample: N transactions a second, N after a lost pod, N with 6 processes, N with 5 again; no key is lost',
   ])
 })
 

@@ -15,6 +15,11 @@ const PAWL = fileURLToPath(new URL('../pawl.js', import.meta.url))
 
 const CHAOS_CONFIG = fileURLToPath(new URL('../../examples/chaos/config.yaml', import.meta.url))
 
+/** The simulator of FoundationDB has the documented waits of the real tools; the tour shortens them. */
+export const SIMULATOR_TIMES = { FDB_SIM_TIME_SCALE: '0.1' } as const
+/** Pawl waits up to 10 minutes after a recovery of a database before the next disturbance. */
+const SHORT_RECOVERY_WAIT = ['--fdb-recovery-wait', '2s']
+
 export interface DemoSet {
   readonly dataDir: string
   readonly kubeconfig: string
@@ -36,11 +41,12 @@ export async function startSet(wings: readonly string[], interrupted: Promise<ne
   const dataDir = await mkdtemp(join(tmpdir(), 'pawl-demo-'))
   // In its own process group: Ctrl-C reaches the demo, which then stops the set.
   const ofChaos = wings.includes('chaos') ? ['--chaos-config', CHAOS_CONFIG] : []
-  const args = [PAWL, 'dev', '--ephemeral', '--data-dir', dataDir, '--wings', wings.join(','), ...ofChaos]
-  const child = spawn(process.execPath, args, {
+  const ofDatabases = wings.includes('foundationdb') ? SHORT_RECOVERY_WAIT : []
+  const flags = ['--ephemeral', '--data-dir', dataDir, '--wings', wings.join(','), ...ofChaos, ...ofDatabases]
+  const child = spawn(process.execPath, [PAWL, 'dev', ...flags], {
     detached: true,
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: childEnvironment(BACKEND),
+    env: childEnvironment({ ...BACKEND, ...SIMULATOR_TIMES }),
   })
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   const stop = async () => {

@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util'
 
 import { createKubeClient, type KubeClient } from '../../activities/kube/client.ts'
 import { disturb } from './chaos.ts'
+import { hasPodAddresses, showDatabase } from './foundationdb.ts'
 import { liveLines } from './screen.ts'
 import { startSet, type DemoSet } from './set.ts'
 import { type Ability, abilityHere } from './shop-processes.ts'
@@ -37,7 +38,12 @@ async function main(keep: boolean): Promise<number> {
   const interrupted = new Promise<never>((_resolve, reject) => {
     for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => reject(new Interrupted(name)))
   })
-  const set = await startSet(ability.can === 'nothing' ? ['landscaper'] : ['landscaper', 'chaos'], interrupted)
+  const wings = [
+    'landscaper',
+    ...(ability.can === 'nothing' ? [] : ['chaos']),
+    ...(hasPodAddresses ? ['foundationdb'] : []),
+  ]
+  const set = await startSet(wings, interrupted)
   const kube = createKubeClient({ kubeconfigPath: set.kubeconfig, userAgent: 'pawl-demo' })
   try {
     showPlaces(set)
@@ -97,6 +103,9 @@ async function tour(tour: Tour): Promise<void> {
 
   say('7. Chaos: a shop is disturbed on purpose for some seconds, then everything is clean again')
   tour.results.push(await disturb(tour, tour.ability))
+
+  say('8. A database: FoundationDB loses a pod, grows and shrinks, while a client commits transactions')
+  tour.results.push(await showDatabase(tour))
 }
 
 async function apply(tour: Tour, file: string): Promise<void> {

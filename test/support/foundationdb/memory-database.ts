@@ -114,7 +114,11 @@ export class MemoryDatabase implements Database {
     return processes.length === 0 || processes.some(({ version }) => isProtocolCompatible(version, clientVersion))
   }
 
+  /** The number of calls of `status json`. */
+  statusReads = 0
+
   status(): Promise<DatabaseStatus> {
+    this.statusReads += 1
     return Promise.resolve({ ...this.statusNow(), ...this.overrides })
   }
 

@@ -91,12 +91,19 @@ export function processGroupsIn({ status }: Pick<ClusterContext, 'status'>): rea
   return status.processGroups ?? []
 }
 
+/** Large clusters have hundreds of objects, so no step searches a list for each process group. */
+export function byName<Found extends { readonly metadata: { readonly name: string } }>(
+  objects: readonly Found[],
+): ReadonlyMap<string, Found> {
+  return new Map(objects.map((object) => [object.metadata.name, object]))
+}
+
 /** Pods by the ID of their process group. */
 export function podsByGroup(context: ClusterContext): ReadonlyMap<string, ObservedPod> {
-  const byName = new Map(context.pods.map((pod) => [pod.metadata.name, pod]))
+  const pods = byName(context.pods)
   return new Map(
     processGroupsIn(context).flatMap(({ processGroupID: id }) => {
-      const pod = byName.get(podName(context.settings.name, id))
+      const pod = pods.get(podName(context.settings.name, id))
       return pod === undefined ? [] : [[id, pod] as const]
     }),
   )

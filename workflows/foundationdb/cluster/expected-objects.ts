@@ -18,7 +18,7 @@ import { hasVolumeClaim } from '../resources/process-settings.ts'
 import { unifiedCommandLine } from '../resources/unified-configuration.ts'
 import { headlessService, processGroupService } from '../resources/services.ts'
 import { volumeClaim } from '../resources/volume-claim.ts'
-import { type ClusterContext, processGroupsIn } from './context.ts'
+import { byName, type ClusterContext, processGroupsIn } from './context.ts'
 import type { PodFiles } from '../../../activities/foundationdb/pod-client/sync-pods.ts'
 import type { ClusterStatus, ProcessGroupStatus } from './kind.ts'
 import {
@@ -51,18 +51,22 @@ export interface ExpectedObjects {
   /** The command lines of the processes of a Pod; undefined while the Pod has no address. */
   commandsOf(pod: ObservedPod, group: ProcessGroupStatus): readonly string[] | undefined
   /** Fields of the status that name variants in use. */
-  readonly inUse: Pick<
-    ClusterStatus,
-    'storageServersPerDisk' | 'logServersPerDisk' | 'imageTypes' | 'hasListenIPsForAllPods'
-  >
+  inUse(): VariantsInUse
 }
+
+type VariantsInUse = Pick<
+  ClusterStatus,
+  'storageServersPerDisk' | 'logServersPerDisk' | 'imageTypes' | 'hasListenIPsForAllPods'
+>
 
 export function expectedObjects(context: ClusterContext): ExpectedObjects {
   const { settings, status } = context
   const input = inputOf(context)
   const configMap = clusterConfigMap({ ...input, variants: variantsOf(context) }) as ExpectedObjects['configMap']
   const serviceName = settings.routing.publicIPSource === 'service'
-  const addressOf = (group: ProcessGroupStatus) => serviceAddress(context, group)
+  const services = byName(context.services)
+  const addressOf = ({ processGroupID }: ProcessGroupStatus) =>
+    serviceAddress(services.get(podName(settings.name, processGroupID)))
   const variantOf = (group: ProcessGroupStatus): MonitorVariant => {
     const processClass = group.processClass ?? ''
     return { processClass, servers: serversPerPod(settings, processClass) }
@@ -101,7 +105,7 @@ export function expectedObjects(context: ClusterContext): ExpectedObjects {
       return Array.from({ length: monitor.servers }, (_, at) => commandLine(monitor, at + 1, allValues(pod, values)))
     },
     monitorOf: (group) => configMap.data[monitorKey(settings, variantOf(group))] ?? '',
-    inUse: inUse(context, status),
+    inUse: () => inUse(context, status),
   }
 }
 
@@ -144,7 +148,7 @@ function variantsOf(context: ClusterContext): readonly MonitorVariant[] {
     .flatMap((processClass) => numbers(processClass).map((servers) => ({ processClass, servers })))
 }
 
-function inUse({ settings, pods }: ClusterContext, status: ClusterStatus): ExpectedObjects['inUse'] {
+function inUse({ settings, pods }: ClusterContext, status: ClusterStatus): VariantsInUse {
   const values = pods.map((pod) => substitutionsOf(pod)).filter((one) => one !== undefined)
   const numbersOf = (name: string, wanted: number) =>
     [...new Set([wanted, ...values.flatMap((one) => (one[name] === undefined ? [] : [Number(one[name])]))])].sort(
@@ -200,11 +204,7 @@ function filesOf(data: Texts, monitor: string, values: Texts): Pick<PodFiles, 'f
   }
 }
 
-function serviceAddress(
-  { settings, services }: ClusterContext,
-  { processGroupID }: ProcessGroupStatus,
-): string | undefined {
-  const name = podName(settings.name, processGroupID)
-  const { clusterIP = '' } = services.find(({ metadata }) => metadata.name === name)?.spec ?? {}
+function serviceAddress(service: ObservedService | undefined): string | undefined {
+  const { clusterIP = '' } = service?.spec ?? {}
   return clusterIP === '' || clusterIP === 'None' ? undefined : clusterIP
 }

@@ -15,7 +15,7 @@ import {
 } from '../contract.ts'
 import { serversPerPod } from '../model/cluster-settings.ts'
 import { podName, volumeClaimName } from '../model/process-group-id.ts'
-import { changeProcessGroups, type ClusterContext, processGroupsIn, updateStatus } from './context.ts'
+import { byName, changeProcessGroups, type ClusterContext, processGroupsIn, updateStatus } from './context.ts'
 import { type ExpectedObjects, includes } from './expected-objects.ts'
 import type { ProcessGroupStatus } from './kind.ts'
 import { withTaintConditions } from './node-taints.ts'
@@ -51,7 +51,8 @@ export function observeProcessGroups(
 ): void {
   adopt(context)
   markRemovals(context)
-  changeProcessGroups(context, (group) => observed(context, group, { status, expected }))
+  const found = foundObjects(context, status)
+  changeProcessGroups(context, (group) => observed(context, group, { status, expected, found }))
 }
 
 function adopt(context: ClusterContext): void {
@@ -78,15 +79,40 @@ function markRemovals(context: ClusterContext): void {
 interface Observation {
   readonly status: DatabaseStatus | undefined
   readonly expected: ExpectedObjects
+  readonly found: FoundObjects
+}
+
+interface FoundObjects {
+  readonly pods: ReadonlyMap<string, ObservedPod>
+  /** By the ID of their process group. */
+  readonly processes: ReadonlyMap<string, readonly ProcessStatus[]>
+  /** Names. */
+  readonly claims: ReadonlySet<string>
+  readonly services: ReadonlySet<string>
+}
+
+function foundObjects({ pods, claims, services }: ClusterContext, status: DatabaseStatus | undefined): FoundObjects {
+  const nameOf = ({ metadata }: { readonly metadata: { readonly name: string } }) => metadata.name
+  const processes = new Map<string, ProcessStatus[]>()
+  for (const process of status?.processes ?? []) {
+    const id = process.locality['instance_id'] ?? ''
+    processes.set(id, [...(processes.get(id) ?? []), process])
+  }
+  return {
+    pods: byName(pods),
+    processes,
+    claims: new Set(claims.map(nameOf)),
+    services: new Set(services.map(nameOf)),
+  }
 }
 
 function observed(context: ClusterContext, group: ProcessGroupStatus, observation: Observation): ProcessGroupStatus {
-  const { status } = observation
+  const { status, found } = observation
   // P3
   if (status?.maintenanceZone !== undefined && status.maintenanceZone === group.faultDomain) return group
   const id = group.processGroupID
-  const pod = context.pods.find(({ metadata }) => metadata.name === podName(context.settings.name, id))
-  const own = processesOf(status, id)
+  const pod = found.pods.get(podName(context.settings.name, id))
+  const own = found.processes.get(id) ?? []
   const zone = own[0]?.locality['zoneid']
   const current = withExclusion(context, group, own, status)
   const next = withConditions(
@@ -96,7 +122,7 @@ function observed(context: ClusterContext, group: ProcessGroupStatus, observatio
       ...(pod !== undefined && { addresses: addressesWith(context, current, pod, status) }),
     },
     {
-      ...objectConditions(context, current, pod),
+      ...objectConditions(context, current, { pod, found }),
       ...(pod === undefined ? {} : podConditions(current, pod, observation.expected)),
       ...(status === undefined || status.processes.length === 0
         ? {}
@@ -105,10 +131,6 @@ function observed(context: ClusterContext, group: ProcessGroupStatus, observatio
     context.now,
   )
   return withTaintConditions(context, next, pod)
-}
-
-function processesOf(status: DatabaseStatus | undefined, id: string): readonly ProcessStatus[] {
-  return (status?.processes ?? []).filter(({ locality }) => locality['instance_id'] === id)
 }
 
 /** An exclusion that the database does not have any more, such as after a manual `include`, is not complete. */
@@ -127,18 +149,16 @@ function withExclusion(
 function objectConditions(
   context: ClusterContext,
   group: ProcessGroupStatus,
-  pod: ObservedPod | undefined,
+  { pod, found: { claims, services } }: { readonly pod: ObservedPod | undefined; readonly found: FoundObjects },
 ): Conditions {
-  const { settings, claims, services, now } = context
+  const { settings, now } = context
   const { processGroupID: id, processClass = '' } = group
   const isLeaving = isMarked(group) && isExcluded(group)
-  const hasObject = (objects: readonly { readonly metadata: { readonly name: string } }[], name: string) =>
-    objects.some(({ metadata }) => metadata.name === name)
   const needsService = settings.routing.publicIPSource === 'service'
   const missing: Conditions = {
     MissingPod: pod === undefined,
-    MissingPVC: isStateful(processClass) && !hasObject(claims, volumeClaimName(settings.name, id)),
-    MissingService: needsService && !hasObject(services, podName(settings.name, id)),
+    MissingPVC: isStateful(processClass) && !claims.has(volumeClaimName(settings.name, id)),
+    MissingService: needsService && !services.has(podName(settings.name, id)),
     PodFailing: isFailing(pod, settings.automation.failedPodDurationSeconds, now),
   }
   return {

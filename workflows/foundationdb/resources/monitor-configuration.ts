@@ -108,15 +108,22 @@ export function expectedCommandLine(
   process: number,
   substitutions: Readonly<Record<string, string>>,
 ): string {
-  const replaced = (text: string) => substitute(text, substitutions)
+  const replaced = substituter(substitutions)
   const args = processParameters(input, process).map(([name, value]) => `--${name}=${replaced(value)}`)
   return [`${replaced('$BINARY_DIR')}/fdbserver`, ...args.sort()].join(' ')
 }
 
 /** Replaces `$NAME` as the sidecar does; variables without a value stay. Longer names first, so that no name hides another. */
 export function substitute(text: string, substitutions: Readonly<Record<string, string>>): string {
+  return substituter(substitutions)(text)
+}
+
+function substituter(substitutions: Readonly<Record<string, string>>): (text: string) => string {
   const names = Object.keys(substitutions).sort((one, other) => other.length - one.length)
-  return names.reduce((now, name) => now.replaceAll(`$${name}`, () => substitutions[name] ?? ''), text)
+  return (text) =>
+    text.includes('$')
+      ? names.reduce((now, name) => now.replaceAll(`$${name}`, () => substitutions[name] ?? ''), text)
+      : text
 }
 
 /** Whether two command lines have the same program and arguments, in any order. */
@@ -125,7 +132,7 @@ export function isSameCommandLine(one: string, other: string): boolean {
     const [program, ...args] = line.trim().split(/\s+(?=--)/)
     return [program, ...args.sort()].join('\n')
   }
-  return parts(one) === parts(other)
+  return one === other || parts(one) === parts(other)
 }
 
 function addressList(host: string, process: number, kinds: AddressKinds): string {

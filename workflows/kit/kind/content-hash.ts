@@ -22,7 +22,7 @@ export function sha256(text: string): string {
   const state = Int32Array.from(START)
   const schedule = new Int32Array(64)
   for (let at = 0; at < words.length; at += 16) {
-    schedule.set(words.subarray(at, at + 16))
+    for (let t = 0; t < 16; t++) schedule[t] = words[at + t] ?? 0
     compress(state, schedule)
   }
   return Array.from(state, (word) => (word >>> 0).toString(16).padStart(8, '0')).join('')
@@ -45,13 +45,10 @@ function utf8(text: string): Uint8Array {
 /** The padded message as words of 32 bits, a multiple of sixteen: the message, a one, zeros, and the message's length in bits. */
 function padded(bytes: Uint8Array): Int32Array {
   const words = new Int32Array((((bytes.length + 8) >>> 6) + 1) * 16)
-  const put = (at: number, byte: number) => {
-    words[at >>> 2] = (words[at >>> 2] ?? 0) | (byte << (24 - (at % 4) * 8))
+  for (let at = 0; at <= bytes.length; at++) {
+    const byte = bytes[at] ?? 0x80
+    words[at >>> 2] = (words[at >>> 2] ?? 0) | (byte << (24 - (at & 3) * 8))
   }
-  bytes.forEach((byte, at) => {
-    put(at, byte)
-  })
-  put(bytes.length, 0x80)
   words[words.length - 2] = Math.floor(bytes.length / 2 ** 29)
   words[words.length - 1] = bytes.length << 3
   return words
@@ -61,7 +58,8 @@ function padded(bytes: Uint8Array): Int32Array {
 function compress(state: Int32Array, words: Int32Array): void {
   const word = (at: number) => words[at] ?? 0
   for (let t = 16; t < 64; t++) {
-    const [w2, w15] = [word(t - 2), word(t - 15)]
+    const w2 = word(t - 2)
+    const w15 = word(t - 15)
     const low = rotated(w15, 7) ^ rotated(w15, 18) ^ (w15 >>> 3)
     const high = rotated(w2, 17) ^ rotated(w2, 19) ^ (w2 >>> 10)
     words[t] = high + word(t - 7) + low + word(t - 16)
@@ -69,7 +67,8 @@ function compress(state: Int32Array, words: Int32Array): void {
   let [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = state
   for (let t = 0; t < 64; t++) {
     const choice = (e & f) ^ (~e & g)
-    const first = (h + (rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)) + choice + (ROUNDS[t] ?? 0) + word(t)) | 0
+    const sum = rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)
+    const first = (h + sum + choice + (ROUNDS[t] ?? 0) + word(t)) | 0
     const majority = (a & b) ^ (a & c) ^ (b & c)
     const second = ((rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22)) + majority) | 0
     h = g

@@ -1,29 +1,56 @@
-// Each recorded command gives the same exit code, output and waits in the simulator, except for the listed differences.
+// The copies of the recordings in this project against the recordings themselves.
+
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 
 import { describe, expect, it } from 'vitest'
 
-import { KNOWN_DIFFERENCES } from './known-differences.ts'
-import { RECORDED_CLUSTERS } from './recorded-clusters.ts'
-import { replay } from './replay.ts'
+import {
+  hasRecordings,
+  type RecordedCommand,
+  recordedCommands,
+  RECORDINGS,
+} from '../../../support/foundationdb/recordings.ts'
+import {
+  factsOf,
+  type RecordedCommand as PackedCommand,
+  recordedCommands as packedCommands,
+  recordedShapes,
+  shapeOf,
+} from './recordings.ts'
 
-describe('the recorded commands of', () => {
-  it.each(RECORDED_CLUSTERS)('$folder give the recorded results in the simulator', async (plan) => {
-    const { commands, differences } = await replay(plan)
-    expect(commands).toBeGreaterThan(0)
-    const prefix = `${plan.folder.split('-')[0] ?? ''}/`
-    const known = KNOWN_DIFFERENCES.flatMap((entry) => entry.commands).filter((entry) => entry.startsWith(prefix))
-    const isKnown = (command: string, field: string) =>
-      known.some((entry) => {
-        const [name, ...fields] = entry.split(' ')
-        return name === prefix + command.slice(0, 3) && fields.includes(field)
-      })
-    const unknown = differences.filter(({ command, field }) => !isKnown(command, field))
-    expect(unknown).toEqual([])
-    const seen = differences.map(({ command, field }) => `${prefix}${command.slice(0, 3)} ${field}`)
-    const expected = known.flatMap((entry) => {
-      const [name = '', ...fields] = entry.split(' ')
-      return fields.map((field) => `${name} ${field}`)
-    })
-    expect(expected.filter((entry) => !seen.includes(entry))).toEqual([])
+const PACKED = join(import.meta.dirname, 'recordings')
+const FILES = join(import.meta.dirname, '../recordings')
+
+const folders = readdirSync(PACKED).flatMap((file) => /^(\d.*)\.jsonl$/.exec(file)?.[1] ?? [])
+const originals = new Map(recordedCommands(() => true).map((command) => [command.name, command]))
+const shapes = recordedShapes()
+
+function compare(original: RecordedCommand | undefined, { name, argv, exit, stdout, stderr, document }: PackedCommand) {
+  expect(original?.argv.slice(-argv.length), name).toEqual(argv)
+  expect(original?.exitCode ?? exit, name).toBe(exit)
+  expect(original?.stderr, name).toBe(stderr)
+  const [before = '', after] = stdout.split(/<document>|<help>/)
+  const found = original?.stdout ?? ''
+  if (after === undefined) expect(found, name).toBe(stdout)
+  else expect([found.startsWith(before), found.endsWith(after)], name).toEqual([true, true])
+  if (document === undefined || after === undefined) return
+  const status = JSON.parse(found.slice(before.length, found.length - after.length)) as Parameters<typeof factsOf>[0]
+  expect(factsOf(status), name).toEqual(document.facts)
+  expect([...shapeOf(status)].sort(), name).toEqual([...(shapes[document.shape] ?? [])].sort())
+}
+
+describe.skipIf(!hasRecordings)('the copies of the recordings', () => {
+  it.each(folders)('%s has the output of the recorded commands', (folder) => {
+    const packed = packedCommands(folder)
+    expect(packed.length).toBeGreaterThan(0)
+    for (const command of packed) compare(originals.get(`${folder}/${command.name.slice(0, 3)}`), command)
   })
+
+  it.each(readdirSync(FILES, { recursive: true, encoding: 'utf8' }).filter((file) => /\.\w+$/.test(file)))(
+    '%s is unchanged',
+    (file) => {
+      expect(readFileSync(join(FILES, file), 'utf8')).toBe(readFileSync(join(RECORDINGS, file), 'utf8'))
+    },
+  )
 })

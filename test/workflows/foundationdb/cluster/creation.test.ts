@@ -102,12 +102,14 @@ function savedOf<Status extends object>(after: Status | undefined, before: Statu
 }
 
 describe('a reconciled cluster', () => {
-  it('F2 causes no write and no effect in a further pass, at any time', async () => {
+  it('F2 causes no write and no effect in a further pass, at any time, and reads the status of its database once', async () => {
     const world = await runningCluster()
     for (const seconds of [1, 60, 10_000]) {
       world.advance(seconds)
+      world.database.statusReads = 0
       const { writes, status, events, ended } = await world.pass()
       expect([writes, status, events, ended]).toEqual([[], {}, [], 'Converged'])
+      expect(world.database.statusReads).toBe(1)
     }
     expect(world.takeEffects()).toEqual([])
   })

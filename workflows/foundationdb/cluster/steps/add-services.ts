@@ -2,7 +2,7 @@
 // seeds/foundationdb-operator-technical-design.txt AddServices; spec/foundationdb.md 2.9.
 
 import { clusterStep } from '../cluster-step.ts'
-import { processGroupsIn } from '../context.ts'
+import { byName, processGroupsIn } from '../context.ts'
 import { expectedObjects } from '../expected-objects.ts'
 import { isExcluded, isMarked } from '../process-groups.ts'
 import { continueWith, SHORT_DELAY_MS, stopFor } from '../requeue.ts'
@@ -13,10 +13,11 @@ export const addServices = clusterStep('AddServices', async (context, attempt) =
     .filter((group) => !(isMarked(group) && isExcluded(group)))
     .flatMap((group) => expected.serviceOf(group) ?? [])
   const wanted = [...(expected.headlessService === undefined ? [] : [expected.headlessService]), ...own]
+  const services = byName(context.services)
   const problems: string[] = []
   let isNew = false
   for (const service of wanted) {
-    const found = context.services.find(({ metadata }) => metadata.name === service.metadata.name)
+    const found = services.get(service.metadata.name)
     if (found !== undefined && expected.isServiceCurrent(found, service)) continue
     isNew ||= found === undefined
     const problem = await attempt(() => context.pass.act.apply(service))

@@ -12,12 +12,19 @@ import { type ClusterSettings, serversPerPod } from '../../model/cluster-setting
 import { parseProcessGroupID, volumeClaimName } from '../../model/process-group-id.ts'
 import { hasWantedFailures } from '../buggification.ts'
 import { clusterStep } from '../cluster-step.ts'
-import { changeProcessGroups, type ClusterContext, normalEvent, podsByGroup, processGroupsIn } from '../context.ts'
+import {
+  byName,
+  changeProcessGroups,
+  type ClusterContext,
+  normalEvent,
+  podsByGroup,
+  processGroupsIn,
+} from '../context.ts'
 import { quantityOf } from '../../resources/quantity.ts'
 import type { ExpectedPod } from '../expected-pod.ts'
 import { expectedObjects, type ExpectedObjects, includes } from '../expected-objects.ts'
 import type { ProcessGroupStatus } from '../kind.ts'
-import { isTerminating, type ObservedPod, substitutionsOf } from '../observed.ts'
+import { isTerminating, type ObservedClaim, type ObservedPod, substitutionsOf } from '../observed.ts'
 import { isExcluded, isMarked, marked } from '../process-groups.ts'
 import { isReplacedForUpdate } from '../update-strategy.ts'
 import { continueWith, NO_DELAY_MS, stopFor } from '../requeue.ts'
@@ -46,10 +53,16 @@ export const replaceMisconfiguredPods = clusterStep('ReplaceMisconfiguredPods', 
 
 function misconfigurations(context: ClusterContext): readonly { readonly id: string; readonly reason: string }[] {
   const expected = expectedObjects(context)
-  const pods = podsByGroup(context)
+  const [pods, claims] = [podsByGroup(context), byName(context.claims)]
   return processGroupsIn(context).flatMap((group) => {
     const id = group.processGroupID
-    const reason = isMarked(group) ? undefined : misconfiguration(context, expected, { group, pod: pods.get(id) })
+    const reason = isMarked(group)
+      ? undefined
+      : misconfiguration(context, expected, {
+          group,
+          pod: pods.get(id),
+          claim: claims.get(volumeClaimName(context.settings.name, id)),
+        })
     return reason === undefined ? [] : [{ id, reason }]
   })
 }
@@ -63,23 +76,23 @@ function isChanging({ settings, status }: ClusterContext): boolean {
 interface Member {
   readonly group: ProcessGroupStatus
   readonly pod: ObservedPod | undefined
+  readonly claim: ObservedClaim | undefined
 }
 
 /** Why the process group cannot change in place. */
 function misconfiguration(context: ClusterContext, expected: ExpectedObjects, member: Member): string | undefined {
   const { settings } = context
-  const { group, pod } = member
+  const { group, pod, claim } = member
   if ((parseProcessGroupID(group.processGroupID)?.prefix ?? '') !== settings.prefix) return 'the prefix of IDs changed'
   if (pod === undefined || isTerminating(pod)) return undefined
-  return claimProblem(context, expected, group) ?? podProblem(context, expected, group, pod)
+  return claimProblem(expected, group, claim) ?? podProblem(context, expected, group, pod)
 }
 
 function claimProblem(
-  { settings, claims }: ClusterContext,
   expected: ExpectedObjects,
   group: ProcessGroupStatus,
+  claim: ObservedClaim | undefined,
 ): string | undefined {
-  const claim = claims.find(({ metadata }) => metadata.name === volumeClaimName(settings.name, group.processGroupID))
   if (claim === undefined) return undefined
   const wanted = expected.claimOf(group)
   if (wanted === undefined) return 'the class has no volume any more'

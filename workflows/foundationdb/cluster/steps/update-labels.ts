@@ -2,8 +2,9 @@
 // seeds/foundationdb-operator-technical-design.txt UpdateLabels; spec/foundationdb.md 2.15.
 
 import { CURRENT_NODE_ANNOTATION } from '../../contract.ts'
+import { volumeClaimName } from '../../model/process-group-id.ts'
 import { clusterStep } from '../cluster-step.ts'
-import { podsByGroup, processGroupsIn } from '../context.ts'
+import { byName, podsByGroup, processGroupsIn } from '../context.ts'
 import { expectedObjects } from '../expected-objects.ts'
 import { isTerminating, type ObservedClaim, type ObservedPod } from '../observed.ts'
 import { isMarked } from '../process-groups.ts'
@@ -16,7 +17,7 @@ const OWNED = /^foundationdb\.org\/(?:last-applied-|image-type$|ip-family$|publi
 
 export const updateLabels = clusterStep('UpdateLabels', async (context, attempt) => {
   const expected = expectedObjects(context)
-  const pods = podsByGroup(context)
+  const [pods, claims] = [podsByGroup(context), byName(context.claims)]
   const problems: string[] = []
   const patch = async (object: ObservedPod | ObservedClaim, labels: Texts, annotations: Texts) => {
     const change = {
@@ -38,7 +39,7 @@ export const updateLabels = clusterStep('UpdateLabels', async (context, attempt)
       })
     }
     const wanted = expected.claimOf(group)
-    const claim = context.claims.find(({ metadata }) => metadata.name === wanted?.metadata.name)
+    const claim = claims.get(volumeClaimName(context.settings.name, group.processGroupID))
     if (wanted !== undefined && claim !== undefined && !isTerminating(claim))
       await patch(claim, (wanted.metadata.labels ?? {}) as Texts, (wanted.metadata.annotations ?? {}) as Texts)
   }

@@ -49,7 +49,7 @@ async function observeAll(context: ClusterContext): Promise<boolean> {
   updateStatus(context, {
     hasIncorrectConfigMap: !expected.isConfigMapCurrent(configMap),
     hasIncorrectServiceConfig: headless !== settings.routing.headlessService,
-    ...expected.inUse,
+    ...expected.inUse(),
   })
   await observeDenyList(context)
   return checkReconciliation(context, {
