@@ -315,10 +315,12 @@ export const TABLE: readonly Row[] = [
     packages: ANY,
   },
   {
-    sentence: 'the chapter of the demo about databases also imports the tools of the wing, for its client',
+    sentence:
+      'the chapter of the demo about databases also imports the tools of the wing and their download, for its client',
     of: /^worker\/demo\/foundationdb\.ts$/,
     may: [
       '^worker/(?:demo|server)/',
+      '^worker/dev/release\\.ts$',
       '^activities/kube/',
       '^activities/foundationdb/(?:database/tools|pods/in-dev|simulator/bin)\\.ts$',
     ],

@@ -14,7 +14,8 @@ import { prepareInDev } from '../../activities/foundationdb/pods/in-dev.ts'
 import { writeExecutables } from '../../activities/foundationdb/simulator/bin.ts'
 import type { KubeClient, KubeObject } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
-import { childEnvironment } from '../server/config.ts'
+import { machineOf } from '../dev/release.ts'
+import { childEnvironment, readConfig } from '../server/config.ts'
 import { inTime } from './in-time.ts'
 import { KeyClient } from './key-client.ts'
 import { Bars } from './screen.ts'
@@ -60,10 +61,13 @@ export async function showDatabase(stage: Stage): Promise<string> {
     return `${NAME}: not started, because this machine cannot run its pods`
   }
   const { set } = stage
-  const { flags, note } = prepareInDev({ flags: {}, env: childEnvironment(), folder: set.dataDir })
+  const env = childEnvironment()
+  // `pawl dev` has downloaded the release before, or could not.
+  const machine = machineOf({ config: { ...readConfig(env), mayDownload: false }, progress: print })
+  const { flags, note } = await prepareInDev({ flags: {}, env, folder: set.dataDir, ...machine })
   print(`FoundationDB is ${note}.\n`)
   const simulate = (version: string) => writeExecutables(join(set.dataDir, 'fdb-client'), process.execPath, version)
-  const tools = findTools(flags['fdb-bin'], '', flags['fdb-bin'] === undefined ? simulate : undefined)
+  const tools = findTools(flags['fdb-bin'], env, flags['fdb-bin'] === undefined ? simulate : undefined)
   const fdbcli = await tools.find('fdbcli', VERSION)
 
   await kubectl(set, 'apply', '-f', 'examples/foundationdb/cluster.yaml')

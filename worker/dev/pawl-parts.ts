@@ -7,7 +7,7 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { access, readdir, readFile } from 'node:fs/promises'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
@@ -19,10 +19,9 @@ import { TEMPORAL_FLAGS, type TemporalTarget, temporalTarget } from '../server/t
 import { DEFAULT_SECRET } from '../server/webhook-secret.ts'
 import { devWingFlags, enabledWings } from '../server/wings.ts'
 import { migrate } from '../migrate.ts'
-import { findNamespaces } from '../node-agent/container-root.ts'
 import type { Progress } from './obtain.ts'
 import { type PartDiedError, startPart } from './part.ts'
-import { obtainRelease } from './release.ts'
+import { machineOf } from './release.ts'
 import type { Servers } from './servers.ts'
 
 const run = promisify(execFile)
@@ -301,11 +300,7 @@ function devPlace({ servers, dataDir, config, progress, wingFlags = {} }: PawlOp
     isServerOurs: isServerOurs(servers),
     flags: wingFlags,
     env: childEnvironment(),
-    download: async (release) => await obtainRelease(release, { config, progress }),
-    mountProblem: async () => {
-      const found = await findNamespaces(config.searchPath.join(delimiter))
-      return 'problem' in found ? found.problem : undefined
-    },
+    ...machineOf({ config, progress }),
   }
 }
 

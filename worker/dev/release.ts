@@ -4,9 +4,10 @@
 //   L2. After a failure, Pawl does not try again for ten minutes, so a machine without internet loses no time.
 
 import { chmod, mkdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
 
-import type { Release } from '../../activities/pods.ts'
+import type { DevPlace, Release } from '../../activities/pods.ts'
+import { findNamespaces } from '../node-agent/container-root.ts'
 import type { Config } from '../server/config.ts'
 import { download } from './download.ts'
 import { withLock } from './lock.ts'
@@ -18,6 +19,20 @@ const RETRY_MS = 600_000
 export interface ReleaseOptions {
   readonly config: Pick<Config, 'cacheDir' | 'mayDownload'>
   readonly progress: Progress
+}
+
+/** What wings may ask of this machine before their pods start. */
+export function machineOf(options: {
+  readonly config: Pick<Config, 'cacheDir' | 'mayDownload' | 'searchPath'>
+  readonly progress: Progress
+}): Pick<DevPlace, 'download' | 'mountProblem'> {
+  return {
+    download: async (release) => await obtainRelease(release, options),
+    mountProblem: async () => {
+      const found = await findNamespaces(options.config.searchPath.join(delimiter))
+      return 'problem' in found ? found.problem : undefined
+    },
+  }
 }
 
 /** Returns the folder with the programs. @throws with the reason. */
