@@ -21,7 +21,7 @@ export interface ReleaseOptions {
   readonly progress: Progress
 }
 
-/** What wings may ask of this machine before their pods start. */
+/** Answers the questions of wings about this machine, before their pods start. */
 export function machineOf(options: {
   readonly config: Pick<Config, 'cacheDir' | 'mayDownload' | 'searchPath'>
   readonly progress: Progress
