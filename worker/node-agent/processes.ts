@@ -15,13 +15,29 @@ export function signalTo(ref: ProcessIdentity, name: NodeJS.Signals, whom: 'proc
 
 /** Kills all processes whose environment has this value of the agent's variable, also those in other sessions. */
 export async function killContainer(value: string): Promise<void> {
-  const line = `${OWN_VARIABLE}=${value}`
-  for (const name of await readdir('/proc')) {
-    if (!/^\d+$/.test(name)) continue
-    // Processes of other users, and processes that have ended, are skipped.
-    const environment = await readFile(`/proc/${name}/environ`, 'utf8').catch(() => '')
-    if (environment.split('\0').includes(line)) send(Number(name), 'SIGKILL')
+  const killed = new Set<number>()
+  // A process can start another one while the processes are listed.
+  for (;;) {
+    const found = (await processesWith(value)).filter((pid) => !killed.has(pid))
+    if (found.length === 0) return
+    for (const pid of found) {
+      send(pid, 'SIGKILL')
+      killed.add(pid)
+    }
   }
+}
+
+async function processesWith(value: string): Promise<readonly number[]> {
+  const line = `${OWN_VARIABLE}=${value}`
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
+  const owned = await Promise.all(
+    pids.map(async (pid) => {
+      // Processes of other users, and processes that have ended, are skipped.
+      const environment = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')
+      return environment.split('\0').includes(line)
+    }),
+  )
+  return pids.filter((_, at) => owned[at]).map(Number)
 }
 
 function send(pid: number, name: NodeJS.Signals): void {
