@@ -128,8 +128,10 @@ describe('a FoundationDBCluster next to one of the same name in another namespac
     TEST_LIMIT,
     async () => {
       const before = await pods()
+      // The writer is a client of the old version. The database has forgotten clients from before its last recovery.
+      const known = writer!.acknowledged.length
+      await vi.waitFor(() => expect(writer!.acknowledged.length).toBeGreaterThan(known + 1), PATIENCE)
       await shop().patch(NAME, { version: NEW })
-      // The writer is a client of the old version.
       await vi.waitFor(async () => {
         const [condition] = (await shop().get(NAME)).status?.conditions ?? []
         expect(condition?.message).toContain(`clients do not support version ${NEW}`)
