@@ -91,7 +91,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
 /** Creates a database on the same server if it does not exist. */
 export async function createDatabase(url: string, name: string): Promise<void> {
   const existing = await query(url, `select 1 from pg_database where datname = '${name}'`)
-  if (existing === 0) await query(url, `create database ${name}`)
+  if (existing === 0) await query(url, `create database ${name} template template0`)
 }
 
 async function query(connectionString: string, text: string): Promise<number> {

@@ -16,7 +16,7 @@ export interface TestDatabase {
 export async function createTestDatabase(adminUrl: string, { migrated = true } = {}): Promise<TestDatabase> {
   const name = `journal_${randomBytes(6).toString('hex')}`
   if (migrated) await createTemplate(adminUrl)
-  await asAdmin(adminUrl, `create database ${name}${migrated ? ` template ${TEMPLATE}` : ''}`)
+  await asAdmin(adminUrl, `create database ${name} template ${migrated ? TEMPLATE : 'template0'}`)
   const url = databaseUrl(adminUrl, name)
   const db = openDatabase(url)
   return {
@@ -48,7 +48,7 @@ async function migrateTemplate(adminUrl: string): Promise<void> {
     const { rowCount } = await client.query(`select from pg_database where datname = '${TEMPLATE}'`)
     if (rowCount === 1) return
     // The final name shows that all migrations are applied.
-    await client.query(`create database ${TEMPLATE}_unfinished`)
+    await client.query(`create database ${TEMPLATE}_unfinished template template0`)
     await migrateUp(databaseUrl(adminUrl, `${TEMPLATE}_unfinished`))
     await client.query(`alter database ${TEMPLATE}_unfinished rename to ${TEMPLATE}`)
   } finally {

@@ -103,7 +103,8 @@ export class Pawl {
     const database = `pawl_${options.name.replaceAll('-', '_')}_${process.pid}_${++count}`
     const admin = new pg.Client({ connectionString: options.servers.databaseUrl })
     await admin.connect()
-    await admin.query(`create database ${database}`)
+    // Nobody can connect to template0. A process of the server in template1, such as autovacuum, makes the command fail.
+    await admin.query(`create database ${database} template template0`)
     await admin.end()
     const url = new URL(options.servers.databaseUrl)
     url.pathname = `/${database}`
