@@ -8,7 +8,7 @@ import { loadScenario, scenarioNames } from './scenario.ts'
 describe('The registry of bench scenarios', () => {
   it('has each file of the folder under its name, with its flags in the help text', async () => {
     const names = await scenarioNames()
-    expect(names.toSorted()).toEqual(['ask', 'load', 'soak'])
+    expect(names.toSorted()).toEqual(['ask', 'foundationdb', 'load', 'soak'])
     const scenarios = await Promise.all(names.map(async (name) => ({ name, ...(await loadScenario(name)) })))
     for (const { summary, flags = {} } of scenarios) {
       expect(usageOf(scenarios)).toContain(summary)
