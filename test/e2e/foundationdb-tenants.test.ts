@@ -183,7 +183,7 @@ describe('a hostile tenant, where no webhook runs,', () => {
       expect(await rival().objects(plural, name)).toEqual([])
   })
 
-  it('reads nothing of a database of which it knows the coordinators, but not the ID', TEST_LIMIT, async () => {
+  it('reads nothing of a database when it knows the coordinators but not the ID', TEST_LIMIT, async () => {
     const { status } = await shop().get(NAME)
     const seedConnectionString = (status?.connectionString ?? '').replace(/:\w+@/, ':guessed@')
     const processCounts = { storage: 1, log: -1, stateless: -1 }

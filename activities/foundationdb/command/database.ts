@@ -1,7 +1,7 @@
 // Opens the database of a cluster from the user's machine, with FoundationDB's tools of this machine.
 //
-//   D1. The tools are those of --fdb-bin, $PAWL_FDB_BIN or PATH. Where all coordinators have addresses of this machine, as in `pawl dev`, the simulator replaces
-//       missing tools.
+//   D1. The tools are those of --fdb-bin, $PAWL_FDB_BIN or PATH. If all coordinators are on this machine, as in `pawl dev`, the simulator replaces missing
+//       tools.
 //   D2. Addresses of Pods often cannot be reached from outside of the Kubernetes cluster. The error says so, instead of reporting an unavailable database.
 
 import { mkdtempSync } from 'node:fs'

@@ -3,10 +3,10 @@ import { insidePath, outsidePath } from '../../../../activities/foundationdb/sim
 
 describe('the root folder of a container', () => {
   it.each([
-    ['/root', '/var/fdb', '/root/var/fdb', '/var/fdb'],
-    ['/root', '/root/var', '/root/var', '/var'],
-    ['/root', '/rooted', '/root/rooted', '/rooted'],
-    ['/root', 'fdb.cluster', 'fdb.cluster', 'fdb.cluster'],
+    ['/pod', '/var/fdb', '/pod/var/fdb', '/var/fdb'],
+    ['/pod', '/pod/var', '/pod/var', '/var'],
+    ['/pod', '/pods', '/pod/pods', '/pods'],
+    ['/pod', 'fdb.cluster', 'fdb.cluster', 'fdb.cluster'],
     [undefined, '/var/fdb', '/var/fdb', '/var/fdb'],
   ])('%s: the path %s is %s outside and %s inside', (root, path, outside, inside) => {
     const env = { FDB_SIM_ROOT: root }
