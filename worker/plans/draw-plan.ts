@@ -8,6 +8,7 @@ import {
   phasesToMermaid,
   toJson,
   toMermaid,
+  tableLines,
 } from '../../workflows/kit/index.ts'
 import { isShared, type NamedKind, namesOf, type PlannedKind } from './find-plans.ts'
 
@@ -46,8 +47,9 @@ export function listPlans(plans: readonly PlannedKind[]): string {
       isShared(plan, plans) ? `${what} of controller ${controller}` : what,
     ]
   })
-  const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
-  return rows.map((row) => `${row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join('   ')}\n`).join('')
+  return tableLines(rows)
+    .map((line) => `${line}\n`)
+    .join('')
 }
 
 const EVERY_PASS = 'every pass'

@@ -266,6 +266,7 @@ export { nearest, nearMisses } from './kind/near-words.ts'
 export { fieldsOf, isFields, listOf, textOf, hasField } from './kind/json-fields.ts'
 export type { JsonFields } from './kind/json-fields.ts'
 export { shortenList, joinNames } from './kind/shorten-list.ts'
+export { tableLines } from './kind/table-lines.ts'
 export { inlineCode, codeBlock } from './run/temporal-ui.ts'
 
 // ## Declaration of a wing: flags, rights, webhook names, health reports, metrics

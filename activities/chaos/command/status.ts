@@ -1,5 +1,6 @@
 // `pawl chaos status`: shows emergency stops, Disruptions, and the steps that resolve stuck ones.
 
+import { tableLines } from '../../../workflows/kit/index.ts'
 import { namespaceView, type NamespaceView } from '../../../workflows/chaos/emergency-stop.ts'
 import type { CommandDone, CommandStart } from '../../command.ts'
 import type { KubeClient } from '../../kube/client.ts'
@@ -63,15 +64,8 @@ function noteOf({ isStuck, isDeleting, isUndone, simulated }: DisruptionSummary)
 }
 
 function tableOf(found: readonly DisruptionSummary[]): readonly string[] {
-  const rows = [
+  return tableLines([
     ['DISRUPTION', 'STATUS', 'INJECTED', ''],
     ...found.map((one) => [one.title, one.injectionStatus ?? '-', `${one.injected} of ${one.desired}`, noteOf(one)]),
-  ]
-  const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
-  return rows.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('   ')
-      .trimEnd(),
-  )
+  ])
 }

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { durationText, joinNames, parseDuration } from '../../../workflows/kit/index.ts'
+import { durationText, joinNames, parseDuration, tableLines } from '../../../workflows/kit/index.ts'
 import { type CommandDone, type CommandStart, CommandUsageError } from '../../command.ts'
 import { chosenCluster, readCluster } from './clusters.ts'
 import { withDatabase } from './database.ts'
@@ -93,20 +93,13 @@ function progressLine(first: ExclusionReading, last: ExclusionReading): string {
 }
 
 function tableOf(processes: readonly ExcludedProcess[]): readonly string[] {
-  const rows = [
+  return tableLines([
     ['PROCESS GROUP', 'ADDRESS', 'ROLES', 'LEFT'],
     ...processes.map(({ name, address, roles, bytesLeft }) => [
       ...[name, address, roles.length === 0 ? '-' : roles.join(',')],
       roles.length === 0 ? 'excluded' : bytesText(bytesLeft),
     ]),
-  ]
-  const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
-  return rows.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('   ')
-      .trimEnd(),
-  )
+  ])
 }
 
 function dataOf(first: ExclusionReading, last: ExclusionReading): object {
