@@ -164,9 +164,10 @@ class Resolver {
   }
 
   async #find(
-    { componentName: name, version, repository }: ResolvedReference,
-    place: string,
+    { componentName: name, version, repository, isReplaced }: ResolvedReference,
+    written: string,
   ): Promise<LocatedComponent> {
+    const place = isReplaced ? `${written}, replaced by a substitution of componentVersionOverwrites` : written
     return { ...(await repository.find({ name, version }, place)), repository, isInline: false }
   }
 

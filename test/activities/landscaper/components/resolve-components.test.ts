@@ -301,6 +301,13 @@ describe('references that ComponentVersionOverwrites replace', () => {
     expect(json(all.own.document)).not.toContain(LABEL)
   })
 
+  it('are named as replaced when the replacement does not exist', async () => {
+    const none = { source: { componentName: C }, substitution: { version: '9' } }
+    await expect(by(byRef(A, '1.0.0'), none)).rejects.toThrow(
+      `spec.references[0], replaced by a substitution of componentVersionOverwrites: no component "${C}:9"`,
+    )
+  })
+
   it('are refused when one component would come from two repositories, and when they form a cycle', async () => {
     const onlyB = { source: { componentName: B }, substitution: { componentName: C, version: '2.0.0' } }
     const twice = by(byRef(A, '1.0.0'), {
