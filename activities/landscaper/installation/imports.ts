@@ -3,13 +3,13 @@
 
 import { type Installation, installationKind } from '../../../workflows/landscaper/installation/kind.ts'
 import { createHash, createHmac } from 'node:crypto'
-import { canonicalJson, type WatchedKind, shortenList } from '../../../workflows/kit/index.ts'
+import { canonicalJson, nearest, type WatchedKind, shortenList } from '../../../workflows/kit/index.ts'
 import { type Target, targetKind } from '../../../workflows/landscaper/target/kind.ts'
 import type { LandscaperDeps } from '../deps.ts'
 import type { KubeObject } from '../../kube/client.ts'
 import { PARALLEL_READS, labelValue } from '../data-objects.ts'
 import { finalFailure } from '../../kube/errors.ts'
-import { listObjects, readObject } from '../../kube/read-family.ts'
+import { listFromServer, listObjects, readObject } from '../../kube/read-family.ts'
 import { entriesOf, secretResource } from '../../kube/core-kinds.ts'
 import { type StoredAs, storedAs } from '../../kube/object-views.ts'
 import { inParallel } from '../../kube/in-parallel.ts'
@@ -67,10 +67,18 @@ export async function loadImports(deps: LandscaperDeps, installation: Installati
   for (const source of sources.data) {
     data.push([source.name, await valueOf(deps, source, objects, { missing, problems })])
   }
+  const isAbsent = (target: string) => !isImportable(objects.get(targetKind, target))
+  const others = targetNames.some(({ names }) => targetsIn(names).some(isAbsent))
+    ? await rootTargets(deps, namespace)
+    : []
   const targets = targetNames.map(({ name, place, names }) => {
-    const absent = targetsIn(names).filter((target) => !isImportable(objects.get(targetKind, target)))
+    const absent = targetsIn(names).filter(isAbsent)
     missing.push(
-      ...absent.map((target) => `${place}: ${objects.describe(targetKind, target)} does not exist; create it`),
+      ...absent.map((target) => {
+        const meant = nearest(target, others)
+        const advice = meant === undefined ? 'create it' : `did you mean "${meant}"?`
+        return `${place}: ${objects.describe(targetKind, target)} does not exist; ${advice}`
+      }),
     )
     return [name, absent.length > 0 ? undefined : mapTargets(names, (target) => targetOf(objects, target))] as const
   })
@@ -99,6 +107,12 @@ async function resolveTargetNames(
     if (parent === undefined) throw new Error(`${place} names elements of a parent; this installation has none`)
     return { name, place, names: await elementsOf(deps, namespace, parent, names) }
   })
+}
+
+/** The names of the Targets that a root Installation can import: all without a context. For messages. */
+async function rootTargets(deps: LandscaperDeps, namespace: string): Promise<readonly string[]> {
+  const found = await listFromServer(deps, targetKind, namespace, `!${CONTEXT_LABEL}`)
+  return found.map(({ metadata }) => metadata.name)
 }
 
 function isImportable(target: Target | undefined): boolean {

@@ -143,6 +143,13 @@ describe('loading imports', () => {
     })
   })
 
+  it('suggests the Target with a similar name', async () => {
+    put('targets', 'cluster', { spec: { type: 't' } })
+    await expect(load([], [{ name: 'cluster', target: 'clusterr' }])).rejects.toThrow(
+      'spec.imports.targets[0] "cluster": Target "n/clusterr" does not exist; did you mean "cluster"?',
+    )
+  })
+
   it('fails with the status 503 of an unavailable API server, and does not report a missing object', async () => {
     api.intercept = () => refusal(503, 'ServiceUnavailable')
     await expect(load([size])).rejects.toMatchObject({ status: 503 })
