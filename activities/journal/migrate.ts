@@ -114,7 +114,8 @@ export async function readSchema(db: Kysely<Database>): Promise<Schema> {
   return schema
 }
 
-async function appliedMigrations(db: Kysely<Database>): Promise<readonly string[]> {
+/** The names of the journal's migrations, also of those that a newer build has applied; none in an empty database. */
+export async function appliedMigrations(db: Kysely<Database>): Promise<readonly string[]> {
   const table = await sql<{ name: string | null }>`select to_regclass('kysely_migration')::text as name`.execute(db)
   // An empty database.
   if ((table.rows[0]?.name ?? null) === null) return []

@@ -1,17 +1,21 @@
 // Tests `pawl replay` of real jobs, from Temporal and the journal and from exported files: jobs that succeeded, that
-// failed, and that still run. `pawl replay --against` replays past jobs with another build. test/replay/gate.test.ts
-// replays recorded runs.
+// failed, and that still run. `pawl replay --against` replays past jobs with another build, and `pawl upgrade check`
+// reports what else the other build changes. test/replay/gate.test.ts replays recorded runs.
 
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync } from 'node:fs'
+import { cp, mkdir, mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 
+import { readSchema } from '../../activities/journal/migrate.ts'
+import type { Finding } from '../../worker/cli/doctor/findings.ts'
 import type { Comparison } from '../../worker/cli/replay/compare-runs.ts'
 import type { ReplayedJob } from '../../worker/cli/replay/replayed-job.ts'
+import { createTestDatabase } from '../activities/journal/test-database.ts'
 import { CHAIN, execution, failingItem, installation, waitingItem } from '../support/cluster/cluster.ts'
 import { useStage } from '../support/pawl/stage.ts'
 
@@ -151,6 +155,67 @@ describe('pawl replay --against', { timeout: 300_000 }, () => {
         /change\.lastError\.reason: DeployItemsFailed -> Failed\n(?: {4}.*\n)* {4}the run wrote: patchStatus Execution\.\S+\/alone\n/,
       )
     expect((await pawl('replay', '--against', HASTY, '--since', '1d')).code).toBe(3)
+  })
+})
+
+describe('pawl upgrade check', { timeout: 300_000 }, () => {
+  const CRD = 'deploy/crds/landscaper/landscaper.gardener.cloud_installations.yaml'
+
+  /** A new version: the plans of HASTY, a further migration, and an Installation without a field. */
+  async function nextVersion(): Promise<string> {
+    const build = await mkdtemp(join(folder, 'next-'))
+    for (const name of ['activities', 'node_modules', 'worker']) await symlink(join(CHECKOUT, name), join(build, name))
+    await mkdir(join(build, 'workflows/kit/run/loop'), { recursive: true })
+    for (const name of ['index.ts', 'kit/run/loop/index.ts', 'kit/run/loop/recording.ts'])
+      await writeFile(join(build, 'workflows', name), `export * from '${join(HASTY, 'workflows', name)}'\n`)
+    await cp(join(CHECKOUT, 'deploy/crds'), join(build, 'deploy/crds'), { recursive: true })
+    await mkdir(join(build, 'deploy/rbac'))
+    await cp(join(CHECKOUT, 'migrations'), join(build, 'migrations'), { recursive: true })
+    await writeFile(join(build, 'migrations/0999_next.ts'), '')
+    const crd = await readFile(join(CHECKOUT, CRD), 'utf8')
+    await writeFile(join(build, CRD), crd.replaceAll('automaticReconcile:', 'reconcileAlone:'))
+    return build
+  }
+
+  it('reports migrations, fields, roles and past decisions that the new version changes, and measures on a copy', async () => {
+    const { kube } = stage.cluster
+    const role = {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'Role',
+      metadata: { name: 'shop', namespace: NAME },
+    }
+    const rule = (verbs: readonly string[]) => ({ apiGroups: [''], resources: ['pods'], verbs })
+    const body = { ...role, rules: [rule(['get'])] }
+    await kube.request('POST', `/apis/rbac.authorization.k8s.io/v1/namespaces/${NAME}/roles`, { body })
+    const [build, manifests] = [await nextVersion(), join(folder, 'rbac.json')]
+    await writeFile(manifests, JSON.stringify({ ...role, rules: [rule(['get', 'delete'])] }))
+    const copy = await createTestDatabase(stage.servers.databaseUrl, { migrated: false })
+    try {
+      const flags = ['--against', build, '--since', '1d', '--manifests', manifests, '--journal-copy', copy.url]
+      const kubeconfig = ['--kubeconfig', stage.servers.kubeconfigPath]
+      const { code, stdout, stderr } = await pawl('upgrade', 'check', ...flags, ...kubeconfig, '-o', 'json')
+      expect(stderr).toBe('')
+      const texts = (JSON.parse(stdout) as Finding[]).map(({ part, verdict, text }) => `${part} ${verdict}: ${text}`)
+      expect(texts).toEqual([
+        expect.stringMatching(/^migrations warn: the journal lacks 0999_next; pawl migrate up took \S+ on the copy/),
+        expect.stringMatching(
+          /^crds warn: .*"installations.landscaper.gardener.cloud": the new version lacks v1alpha1 spec.automaticReconcile;/,
+        ),
+        `roles warn: Role "${NAME}/shop": the new version also needs delete pods; apply the new role before you replace processes`,
+        expect.stringMatching(/^replay warn: \d+ of \d+ runs of the last 1d differ; "pawl replay --against /),
+        expect.stringMatching(/^runs ok: /),
+      ])
+      expect(code).toBe(3)
+      expect((await readSchema(copy.db)).missing).toEqual([])
+    } finally {
+      await copy.drop()
+    }
+  })
+
+  it('refuses a folder that is no version of Pawl', async () => {
+    const { code, stderr } = await pawl('upgrade', 'check', '--against', folder)
+    expect(stderr).toContain('has no deploy/crds; expected a checkout of Pawl or node_modules/pawl of its package')
+    expect(code).toBe(2)
   })
 })
 

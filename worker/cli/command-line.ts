@@ -30,6 +30,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   retry: async () => (await import('./steer/items.ts')).retryCommand(),
   skip: async () => (await import('./steer/items.ts')).skipCommand(),
   doctor: async () => (await import('./doctor.ts')).doctorCommand(),
+  upgrade: async () => (await import('./upgrade.ts')).upgradeCommand(),
   completion: async () => (await import('./completion.ts')).completionCommand(),
   delete: async () => (await import('./steer/delete.ts')).deleteCommand(),
 }

@@ -33,7 +33,6 @@ interface GateFlags extends JournalFlags, CodeFlags {
   readonly file?: string
   /** Time limit of the replay of each run in milliseconds. */
   readonly limitMs?: number | undefined
-  readonly output: 'text' | 'wide' | 'json'
 }
 
 interface PastJobs {
@@ -42,32 +41,52 @@ interface PastJobs {
   readonly writesOf: WritesOf
   /** Grows while the jobs are read. */
   readonly notes: string[]
+  readonly open: ReadonlySet<string>
+}
+
+/** The comparison of past runs with another build. */
+export interface GateResult {
+  readonly verdict: Verdict
+  /** Sentences about what was not compared. */
+  readonly notes: readonly string[]
+  /** The workflow IDs of the compared runs that still run. */
+  readonly open: ReadonlySet<string>
 }
 
 /** @returns the exit code. */
 export async function runUpgradeGate(
-  flags: GateFlags,
+  flags: GateFlags & { readonly output: 'text' | 'wide' | 'json' },
   payloadKeyPath: string | undefined,
   target: TemporalTarget | undefined,
 ): Promise<number> {
+  const { verdict, notes } = await compareWithBuild(flags, payloadKeyPath, target)
+  return printVerdict(verdict, notes, flags.output)
+}
+
+/** @throws UsageError */
+export async function compareWithBuild(
+  flags: GateFlags,
+  payloadKeyPath: string | undefined,
+  target: TemporalTarget | undefined,
+): Promise<GateResult> {
   const { against, againstControllers, controllers, file } = flags
   const other = await otherBuild(against, { controllers, againstControllers })
   const builds = { base: await codeOf(flags), other: other.code, payloadKeyPath, limitMs: flags.limitMs }
-  const compareAndPrint = async ({ jobs, writesOf, notes }: PastJobs) => {
+  const compareAll = async ({ jobs, writesOf, notes, open }: PastJobs): Promise<GateResult> => {
     const verdict = verdictOf(await compareBuilds(builds, jobs, writesOf))
-    return printVerdict(verdict, [...notes, ...other.notes], flags.output)
+    return { verdict, notes: [...notes, ...other.notes], open }
   }
-  if (file !== undefined) return await compareAndPrint(jobsOfFiles(file))
+  if (file !== undefined) return await compareAll(jobsOfFiles(file))
   if (target === undefined) throw new UsageError(NO_TEMPORAL)
   const since = sinceOf(flags.since)
   return await withJournal(
     flags,
-    async (journal) => await compareAndPrint(await pastJobs(journal, { ...flags, since, target })),
+    async (journal) => await compareAll(await pastJobs(journal, { ...flags, since, target })),
   )
 }
 
 /** @returns the exit code. */
-function printVerdict(verdict: Verdict, notes: readonly string[], output: GateFlags['output']): number {
+function printVerdict(verdict: Verdict, notes: readonly string[], output: 'text' | 'wide' | 'json'): number {
   const exitCode = exitCodeOf(verdict)
   const trials = verdict.trials.map(({ name, comparison }) => ({ name, ...comparison }))
   const paint = process.stdout.isTTY && process.stdout.hasColors() ? ansiPaint : plainPaint
@@ -91,7 +110,8 @@ async function pastJobs(journal: JournalSession, { since, allNamespaces, target 
       ? []
       : [`only the newest ${MOST_PAST_RUNS} runs since ${since.toISOString()} are compared`]
   const writesOf: WritesOf = async (workflowId) => await journal.writesOf(workflowId)
-  return { jobs: withHistories(target, runs, notes), writesOf, notes }
+  const open = new Set(runs.filter(({ outcome }) => outcome === null).map(({ workflowID }) => workflowID))
+  return { jobs: withHistories(target, runs, notes), writesOf, notes, open }
 }
 
 type PastRuns = Awaited<ReturnType<typeof pastRuns>>
@@ -124,7 +144,8 @@ function sinceOf(text: string | undefined): Date {
 /** The jobs in a file, or in all files of a folder. */
 function jobsOfFiles(path: string): PastJobs {
   const writes = new Map<string, readonly MadeWrite[]>()
-  return { jobs: readFiles(filesAt(path), writes), writesOf: (workflowId) => writes.get(workflowId) ?? [], notes: [] }
+  const writesOf: WritesOf = (workflowId) => writes.get(workflowId) ?? []
+  return { jobs: readFiles(filesAt(path), writes), writesOf, notes: [], open: new Set() }
 }
 
 async function* readFiles(
