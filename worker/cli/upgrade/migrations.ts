@@ -11,6 +11,7 @@ import type { Database } from '../../../activities/journal/database.ts'
 import { appliedMigrations } from '../../../activities/journal/migrate.ts'
 import { openReader } from '../../../activities/journal/read/reader.ts'
 import { joinNames } from '../../../workflows/kit/index.ts'
+import { childEnvironment } from '../../server/config.ts'
 import type { Finding } from '../doctor/findings.ts'
 import { formatDuration } from '../query/format.ts'
 
@@ -59,7 +60,7 @@ async function sizeOf(db: Kysely<Database>): Promise<string> {
 /** @throws Error with the message of the new version's command. */
 async function migrateCopy(build: string, url: string): Promise<string> {
   const startedAt = performance.now()
-  const env = { ...process.env, PAWL_DATABASE_URL: url }
+  const env = { ...childEnvironment(), PAWL_DATABASE_URL: url }
   await promisify(execFile)(process.execPath, [join(build, 'worker/pawl.js'), 'migrate', 'up'], { env }).catch(
     (error: unknown) => {
       const { stderr } = error as { readonly stderr?: string }

@@ -3,7 +3,7 @@
 import { isFields } from '../../../workflows/kit/index.ts'
 
 export interface RoleChanges {
-  /** Such as `create pods`, `get secrets "content-key"` or `list installations.landscaper.gardener.cloud`. */
+  /** Such as `create pods`, `get secrets "content-key"` or `list deployments.apps`. */
   readonly added: readonly string[]
   readonly removed: readonly string[]
 }
