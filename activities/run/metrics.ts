@@ -1,9 +1,12 @@
-// The metrics of a process, for Prometheus: metrics that wings declare (kit/run/wing.ts), and their values. Gauges, such as the number of objects, are
-// measured when Prometheus scrapes. Other receivers, such as a StatsD client, subscribe to each change (`addObserver`).
+// The metrics of a process, for Prometheus: the declared metrics of the engine and of wings (kit/run/wing.ts), counted by prom-client. Gauges, such as the
+// number of objects, are measured when Prometheus scrapes. Other receivers, such as a StatsD client, subscribe to each change (`addObserver`).
 //
 //   M1. Counters and histograms count since the start of this process. Their sum over all workers is the total.
-//   M2. Gauges are the same in all workers of one journal: dashboards take their maximum, not their sum.
+//   M2. Gauges of the journal are the same in all workers of one journal: dashboards take their maximum, not their sum.
 //   M3. A measurement that fails leaves its gauges out of the answer, because their values are unknown.
+//   M4. A metric has the declared labels only, so a value that a tenant chooses becomes a series only if a declaration says so.
+
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 
 import type {
   MetricDeclaration,
@@ -25,16 +28,9 @@ const BUCKETS = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800, 7200]
 /** Gauges are measured at most once in this time. */
 const FRESH_MS = 10_000
 
-interface Series {
-  readonly labels: Labels
-  value: number
-  readonly buckets: number[]
-  count: number
-}
-
 interface Known {
-  readonly declaration: MetricDeclaration
-  readonly series: Map<string, Series>
+  readonly labels: readonly string[]
+  readonly metric: Counter | Gauge | Histogram
 }
 
 export type Measure = () => Promise<readonly Sample[]>
@@ -46,6 +42,7 @@ export interface MetricsOptions {
 }
 
 export class Metrics implements MetricsSource {
+  readonly #registry = new Registry()
   readonly #known = new Map<string, Known>()
   readonly #measures: Measure[] = []
   readonly #observers: MetricsObserver[] = []
@@ -57,6 +54,11 @@ export class Metrics implements MetricsSource {
     this.#options = options
   }
 
+  /** The media type of `text`. */
+  get contentType(): string {
+    return this.#registry.contentType
+  }
+
   /** @throws a plain Error (a bug) for a name that is already declared or is not a valid metric name. */
   declare(table: MetricTable): void {
     for (const [name, declaration] of Object.entries(table)) {
@@ -64,27 +66,26 @@ export class Metrics implements MetricsSource {
         throw new Error(
           `metric ${name}: the name is invalid or used twice; expected a unique name of letters, digits and _`,
         )
-      this.#known.set(name, { declaration, series: new Map() })
-      // Exists from the start, so that Prometheus sees the first increase.
-      if (declaration.type === 'counter' && declaration.labels === undefined) this.count(name, {}, 0)
+      const metric = createMetric(name, declaration, this.#registry)
+      this.#known.set(name, { labels: declaration.labels ?? [], metric })
     }
+  }
+
+  /** Adds the metrics of the Node.js process: CPU, memory, event loop, garbage collection, open files. */
+  declareProcess(): void {
+    collectDefaultMetrics({ register: this.#registry })
   }
 
   /** Adds to a counter. @param details further labels for subscribers; they may have many different values. */
   count(name: string, labels: Labels = {}, by = 1, details: Labels = {}): void {
-    this.#seriesOf(name, 'counter', labels).value += by
+    this.#metric(name, labels, Counter).inc(labels, by)
     if (by !== 0) for (const observer of this.#observers) observer.counted(name, { ...labels, ...details }, by)
   }
 
-  /** Adds a duration to a histogram. @param details as for `count`. */
-  observe(name: string, seconds: number, labels: Labels = {}, details: Labels = {}): void {
-    const series = this.#seriesOf(name, 'histogram', labels)
-    for (const observer of this.#observers) observer.observed(name, { ...labels, ...details }, seconds)
-    series.value += seconds
-    series.count += 1
-    BUCKETS.forEach((most, index) => {
-      if (seconds <= most) series.buckets[index] = (series.buckets[index] ?? 0) + 1
-    })
+  /** Adds a value to a histogram. @param details as for `count`. */
+  observe(name: string, value: number, labels: Labels = {}, details: Labels = {}): void {
+    this.#metric(name, labels, Histogram).observe(labels, value)
+    for (const observer of this.#observers) observer.observed(name, { ...labels, ...details }, value)
   }
 
   /** Registers a measurement that is called at a scrape. */
@@ -97,21 +98,17 @@ export class Metrics implements MetricsSource {
     this.#observers.push(observer)
   }
 
-  /** Returns all metrics in Prometheus' text format. */
+  /** Returns all metrics in Prometheus' text format. @throws a plain Error (a bug) for a sample without a matching declaration. */
   async text(): Promise<string> {
     const samples = await this.samples()
-    const blocks = [...this.#known].map(([name, { declaration, series }]) => {
-      const { type, help } = declaration
-      const measured = samples.filter((sample) => sample.name === name)
-      const lines =
-        type === 'gauge'
-          ? measured.map(({ labels = {}, value }) => line(name, labels, value))
-          : [...series.values()].flatMap((one) =>
-              type === 'counter' ? [line(name, one.labels, one.value)] : spread(name, one),
-            )
-      return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines].join('\n')
-    })
-    return `${blocks.join('\n')}\n`
+    for (const { metric } of this.#known.values())
+      if (metric instanceof Gauge) {
+        metric.reset()
+        // prom-client sets a gauge without labels to 0 (M3).
+        metric.remove({})
+      }
+    for (const { name, labels = {}, value } of samples) this.#metric(name, labels, Gauge).set(labels, value)
+    return await this.#registry.metrics()
   }
 
   /** Returns the current values of the gauges. Never throws (M3). */
@@ -134,42 +131,30 @@ export class Metrics implements MetricsSource {
     return found.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
   }
 
-  #seriesOf(name: string, type: MetricDeclaration['type'], labels: Labels): Series {
+  /** M4 */
+  #metric<M extends Counter | Gauge | Histogram>(name: string, labels: Labels, type: new (...args: never[]) => M): M {
     const known = this.#known.get(name)
-    const declared = known?.declaration.labels ?? []
+    const declared = known?.labels ?? []
     const given = Object.keys(labels)
     if (
-      known?.declaration.type !== type ||
+      !(known?.metric instanceof type) ||
       given.length !== declared.length ||
       !declared.every((one) => given.includes(one))
     )
       throw new Error(
-        `metric ${name}: found a ${type} with labels ${given.join(', ')}; expected the declaration of the wing: ${known?.declaration.type ?? 'nothing'} with ${declared.join(', ')}`,
+        `metric ${name}: found a ${type.name.toLowerCase()} with labels ${given.join(', ')}; expected the declaration: ${known?.metric.constructor.name.toLowerCase() ?? 'nothing'} with ${declared.join(', ')}`,
       )
-    const key = declared.map((label) => JSON.stringify(labels[label])).join(' ')
-    const there = known.series.get(key)
-    if (there !== undefined) return there
-    const made: Series = { labels, value: 0, count: 0, buckets: BUCKETS.map(() => 0) }
-    known.series.set(key, made)
-    return made
+    return known.metric
   }
 }
 
-function spread(name: string, { labels, value, count, buckets }: Series): readonly string[] {
-  return [
-    ...BUCKETS.map((most, index) => line(`${name}_bucket`, { ...labels, le: String(most) }, buckets[index] ?? 0)),
-    line(`${name}_bucket`, { ...labels, le: '+Inf' }, count),
-    line(`${name}_sum`, labels, value),
-    line(`${name}_count`, labels, count),
-  ]
-}
-
-function line(name: string, labels: Labels, value: number): string {
-  const labelTexts = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`)
-  return `${name}${labelTexts.length === 0 ? '' : `{${labelTexts.join(',')}}`} ${value}`
-}
-
-/** Source: Prometheus, "Exposition formats": label values. */
-function escaped(text: string): string {
-  return text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
+function createMetric(
+  name: string,
+  { type, help, labels = [], buckets = BUCKETS }: MetricDeclaration,
+  registry: Registry,
+): Counter | Gauge | Histogram {
+  const options = { name, help, labelNames: [...labels], registers: [registry] }
+  // A counter without labels exists with value 0 from the start, so that Prometheus sees the first increase.
+  if (type === 'counter') return new Counter(options)
+  return type === 'gauge' ? new Gauge(options) : new Histogram({ ...options, buckets: [...buckets] })
 }

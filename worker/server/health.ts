@@ -24,7 +24,7 @@ export interface Health {
 
 /** Metrics in Prometheus' text format. */
 export interface MetricsText {
-  /** Never throws. */
+  readonly contentType: string
   text(): Promise<string>
 }
 
@@ -38,10 +38,16 @@ export async function serveHealth(
   const server = createServer((request, response) => {
     const path = request.url?.split('?')[0]
     if (counting !== undefined && path === '/metrics') {
-      void counting.text().then((text) => {
-        response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' })
-        response.end(text)
-      })
+      void counting.text().then(
+        (text) => {
+          response.writeHead(200, { 'content-type': counting.contentType })
+          response.end(text)
+        },
+        (error: unknown) => {
+          response.writeHead(500, { 'content-type': 'text/plain; charset=utf-8' })
+          response.end(String(error))
+        },
+      )
       return
     }
     const { status, body } = answer(readiness, path)

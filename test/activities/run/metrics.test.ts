@@ -23,15 +23,34 @@ describe('the metrics of a process', () => {
     counted.observe('took', 0.2)
     counted.observe('took', 9000)
     counted.measure(() => Promise.resolve([{ name: 'there', labels: { name: 'x' }, value: 3 }]))
-    expect((await counted.text()).split('\n')).toEqual([
+    expect((await counted.text()).split('\n').filter((line) => line !== '')).toEqual([
       ...['# HELP starts Starts.', '# TYPE starts counter', 'starts 0'],
       ...['# HELP made Made.', '# TYPE made counter', 'made{namespace="a \\"b\\"\\\\\\n",status="succeed"} 3'],
       ...['# HELP there There.', '# TYPE there gauge', 'there{name="x"} 3'],
       ...['# HELP took Took.', '# TYPE took histogram'],
       ...['0.01', '0.05', '0.1'].map((le) => `took_bucket{le="${le}"} 0`),
       ...['0.5', '1', '5', '10', '30', '60', '300', '1800', '7200'].map((le) => `took_bucket{le="${le}"} 1`),
-      ...['took_bucket{le="+Inf"} 2', 'took_sum 9000.2', 'took_count 2', ''],
+      ...['took_bucket{le="+Inf"} 2', 'took_sum 9000.2', 'took_count 2'],
     ])
+  })
+
+  it('leave out a gauge without labels while its value is unknown', async () => {
+    const counted = new Metrics({ now: () => new Date(0), failed: () => undefined })
+    counted.declare({ size: { type: 'gauge', help: 'Size.' } })
+    expect(await counted.text()).toBe('# HELP size Size.\n# TYPE size gauge\n')
+    const again = new Metrics({ now: () => new Date(0), failed: () => undefined })
+    again.declare({ size: { type: 'gauge', help: 'Size.' } })
+    again.measure(() => Promise.resolve([{ name: 'size', value: 1 }]))
+    expect(await again.text()).toContain('size 1\n')
+  })
+
+  it('have the declared buckets', async () => {
+    const counted = metrics()
+    counted.declare({ writes: { type: 'histogram', help: 'Writes.', buckets: [1, 5] } })
+    counted.observe('writes', 3)
+    expect(await counted.text()).toContain(
+      'writes_bucket{le="1"} 0\nwrites_bucket{le="5"} 1\nwrites_bucket{le="+Inf"} 1\n',
+    )
   })
 
   it('are measured at most every ten seconds, and unknown values are left out', async () => {
@@ -85,10 +104,10 @@ describe('the metrics of a process', () => {
     expect(await counted.text()).toContain('made{namespace="a",status="failed"} 2\n')
   })
 
-  it('contain only metrics that a wing declares', () => {
+  it('contain only declared metrics', () => {
     expect(() => metrics().count('other')).toThrow('metric other: found a counter')
     expect(() => metrics().count('made', { namespace: 'x' })).toThrow(
-      'expected the declaration of the wing: counter with namespace, status',
+      'expected the declaration: counter with namespace, status',
     )
     expect(() => metrics().count('took')).toThrow('metric took')
     expect(() => metrics().declare(TABLE)).toThrow(

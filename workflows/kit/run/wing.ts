@@ -154,12 +154,14 @@ export interface StatusReports {
 
 /** Declaration of a Prometheus metric. Activities count them (activities/run/metrics.ts); the worker serves them. */
 export interface MetricDeclaration {
-  /** A `histogram` counts seconds. */
+  /** A `histogram` counts seconds, unless its name says otherwise. */
   readonly type: 'counter' | 'gauge' | 'histogram'
   /** One sentence in one line. */
   readonly help: string
   /** Label names; absent: none. Labels must have few different values, because a worker keeps each series. */
   readonly labels?: readonly string[]
+  /** Upper bounds of a histogram; absent: from 10 ms to two hours. */
+  readonly buckets?: readonly number[]
 }
 
 /** Metrics by name, as Prometheus allows names. */
