@@ -195,6 +195,7 @@ describe('the start of a process', () => {
           'lru-cache',
           'pg',
           'pino',
+          'prom-client',
           'tar-stream',
           'undici',
           'yaml',
