@@ -23,6 +23,7 @@ import type { ObjectCache } from './kube/object-cache.ts'
 import type { InFlightRuns } from './run/in-flight-runs.ts'
 import type { ControllerObserver } from './run/controller-observer.ts'
 import type { Metrics } from './run/metrics.ts'
+import type { RunMetrics } from './run/run-metrics.ts'
 import type { NotificationSender } from './run/notifier.ts'
 
 export interface Deps {
@@ -54,6 +55,8 @@ export interface Deps {
   readonly observerOf?: (controller: string) => ControllerObserver | undefined
   /** Metrics of this process; absent: none. */
   readonly metrics?: Metrics
+  /** Counts runs; absent: not counted. */
+  readonly runMetrics?: RunMetrics
   /** Address for metrics of wings; absent: not configured. */
   readonly statsd?: StatsdEnvironment
   /** Node of this process; absent: not configured. */

@@ -182,7 +182,7 @@ describe('rendering', () => {
 describe('the start of a process', () => {
   // Each package costs 0.01 to 0.35 s of CPU at every start of the process. Source: docs/adr/0079.
   it.each([
-    ['worker/bridge.ts', ['@temporalio/common', 'croner', 'kysely', 'pg', 'pino', 'undici']],
+    ['worker/bridge.ts', ['@temporalio/common', 'croner', 'kysely', 'pg', 'pino', 'prom-client', 'undici']],
     [
       'worker/reconciler.ts',
       [

@@ -1,6 +1,7 @@
 // The process `pawl api`: answers questions about the journal for users without database credentials, according to
 // their RBAC permissions. It only reads. Several processes may run.
 
+import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -22,6 +23,8 @@ import { readConfig } from './server/config.ts'
 import { givenFlags } from './server/flags.ts'
 import { createReadinessChecks, serveHealth, type ReadinessChecks } from './server/health.ts'
 import { type ProcessContext, runProcess } from './server/process.ts'
+import { createProcessMetrics } from './server/process-metrics.ts'
+import { CERTIFICATE_METRICS, JOURNAL_METRICS } from '../workflows/kit/index.ts'
 import { PAWL_VERSION } from './server/version.ts'
 
 // The pool is larger than the concurrency limit per user: a single user cannot use all connections.
@@ -36,13 +39,21 @@ await runProcess('api', config.logLevel, api)
 
 async function api({ log, stopping, onClose }: ProcessContext): Promise<void> {
   const { host, port, cluster, permissionsMs: cachedMs, audiences, reviewsPerSecond, statementMs } = settings
-  const kube = createKubeClient({ kubeconfigPath: settings.kubeconfigPath, userAgent: 'pawl-api' })
-  onClose(() => kube.close())
-  const db = openReader(settings.databaseUrl, CONNECTIONS, { statementMs, answerMs: statementMs + 5000 })
-  onClose(() => db.destroy())
   const checks = createReadinessChecks()
+  const { metrics, onAnswer, onStatement } = createProcessMetrics({ log, readiness: checks }, [
+    CERTIFICATE_METRICS,
+    JOURNAL_METRICS,
+  ])
+  const kube = createKubeClient({ kubeconfigPath: settings.kubeconfigPath, userAgent: 'pawl-api', onAnswer })
+  onClose(() => kube.close())
+  const db = openReader(settings.databaseUrl, CONNECTIONS, {
+    statementMs,
+    answerMs: statementMs + 5000,
+    onStatement,
+  })
+  onClose(() => db.destroy())
   checks.report('journal', new Error('the journal has not been checked yet'))
-  const health = await serveHealth(checks, settings.healthHost, settings.healthPort)
+  const health = await serveHealth(checks, settings.healthHost, settings.healthPort, metrics)
   onClose(() => health.close())
   // The schema check only reads.
   if (!(await awaitSchema(db as unknown as Kysely<Database>, { log, checks }, stopping.signal))) return
@@ -69,6 +80,10 @@ async function api({ log, stopping, onClose }: ProcessContext): Promise<void> {
   log.info({ cluster, host, port: server.port, healthPort: health.port }, 'api is running')
 
   let pair = await readPair()
+  metrics.measure(() => {
+    const value = pair === undefined ? undefined : Date.parse(new X509Certificate(pair.cert).validTo) / 1000
+    return Promise.resolve(value === undefined ? [] : [{ name: 'pawl_certificate_expiry_timestamp_seconds', value }])
+  })
   while (!stopping.signal.aborted) {
     await look(checks, questions)
     const found = await readPair().catch((error: unknown) => {

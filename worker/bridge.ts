@@ -7,17 +7,21 @@ import { loadOrCreateContentKey } from '../activities/journal/content-key.ts'
 import { type Database, openDatabase } from '../activities/journal/database.ts'
 import { ensurePartitions } from '../activities/journal/write/partitions.ts'
 import { pruneJournal } from '../activities/journal/write/retention.ts'
+import type { Sample } from '../activities/run/metrics.ts'
 import { createKubeClient } from '../activities/kube/client.ts'
-import { reflectorReadiness, createReflector } from './bridge/reflector.ts'
+import { measureSize } from '../activities/journal/read/gauges.ts'
+import { reflectorReadiness, createReflector, type Reflector } from './bridge/reflector.ts'
 import { BRIDGE_FLAGS, bridgeSettings } from './bridge/settings.ts'
 import { awaitSchema } from './server/await-schema.ts'
 import { pause } from './server/backoff.ts'
 import { readConfig } from './server/config.ts'
 import { givenFlags } from './server/flags.ts'
-import { createReadinessChecks, serveHealth } from './server/health.ts'
+import { createReadinessChecks, type ReadinessChecks, serveHealth } from './server/health.ts'
 import { createJournalClock } from './server/clocks.ts'
 import { type ProcessContext, runProcess } from './server/process.ts'
+import { createProcessMetrics } from './server/process-metrics.ts'
 import { loadRegistry } from './server/registry.ts'
+import { BRIDGE_METRICS, JOURNAL_METRICS } from '../workflows/kit/index.ts'
 import { HEALTH_DATABASE_LIMITS, reportHealth } from './server/health-report.ts'
 
 const config = readConfig()
@@ -39,13 +43,22 @@ async function bridge({ log, stopping, onClose }: ProcessContext): Promise<void>
     settings.contentKeyPath === undefined ? undefined : await loadOrCreateContentKey(settings.contentKeyPath)
   if (contentKey === undefined) log.warn('no content key: changes of hashed content wake no controller')
 
+  const checks = createReadinessChecks()
+  const readiness = {
+    field: 'behind',
+    failures: () => ({ ...checks.failures(), ...reflectorReadiness(reflectors).failures() }),
+  }
+  const { metrics, onAnswer, onStatement } = createProcessMetrics({ log, readiness, now }, [
+    BRIDGE_METRICS,
+    JOURNAL_METRICS,
+  ])
   // Every reflector may commit and renew its lease at the same time; the clock needs one more connection.
-  const db = openDatabase(settings.databaseUrl, watchedKinds.length * 2 + 1)
+  const db = openDatabase(settings.databaseUrl, watchedKinds.length * 2 + 1, { onStatement })
   onClose(() => db.destroy())
   // Maintenance scans whole days of events, so its statements have long time-outs.
   const maintenanceDb = openDatabase(settings.databaseUrl, 2, { statementMs: 600_000, answerMs: 660_000 })
   onClose(() => maintenanceDb.destroy())
-  const kube = createKubeClient({ kubeconfigPath: settings.kubeconfigPath, userAgent: 'pawl-bridge' })
+  const kube = createKubeClient({ kubeconfigPath: settings.kubeconfigPath, userAgent: 'pawl-bridge', onAnswer })
   onClose(() => kube.close())
   const journal = { route, subjectKinds, modes, lanes, hosts, contentKey, now }
   const shared = {
@@ -56,17 +69,14 @@ async function bridge({ log, stopping, onClose }: ProcessContext): Promise<void>
     db,
     journal,
     log,
+    metrics,
     settings: settings.reflector,
     random: Math.random,
   }
   const reflectors = watchedKinds.map((watched) => createReflector(watched, shared))
 
-  const checks = createReadinessChecks()
-  const readiness = {
-    field: 'behind',
-    failures: () => ({ ...checks.failures(), ...reflectorReadiness(reflectors).failures() }),
-  }
-  const health = await serveHealth(readiness, settings.healthHost, settings.healthPort)
+  metrics.measure(async () => [...lagsOf(reflectors), ...(await measureSize({ db }))])
+  const health = await serveHealth(readiness, settings.healthHost, settings.healthPort, metrics)
   onClose(() => health.close())
   if (!(await awaitSchema(db, { log, checks }, stopping.signal))) return
   await clock.read(db)
@@ -89,16 +99,29 @@ async function bridge({ log, stopping, onClose }: ProcessContext): Promise<void>
     },
     'bridge is running',
   )
-  const markStopping = () => {
-    checks.report('process', new Error('the process is shutting down'))
-  }
-  stopping.signal.addEventListener('abort', markStopping, { once: true })
+  reportStopping(checks, stopping.signal)
   await Promise.all([
     ...reflectors.map((reflector) => reflector.run(stopping.signal)),
     clock.follow(db, log, stopping.signal),
     reportOwnHealth(),
     maintainJournal({ db: maintenanceDb, log, retentionMs: settings.retentionMs, now }, stopping.signal),
   ])
+}
+
+/** Makes the process not ready as soon as it stops. */
+function reportStopping(checks: ReadinessChecks, signal: AbortSignal): void {
+  const report = () => {
+    checks.report('process', new Error('the process is shutting down'))
+  }
+  signal.addEventListener('abort', report, { once: true })
+}
+
+function lagsOf(reflectors: readonly Reflector[]): readonly Sample[] {
+  return reflectors.map((reflector) => ({
+    name: 'pawl_event_lag_seconds',
+    labels: { kind: reflector.kind },
+    value: reflector.lagMs() / 1000,
+  }))
 }
 
 // Hourly maintenance of the journal: creates partitions in advance and removes old events. Every bridge runs it; advisory locks prevent concurrent runs.

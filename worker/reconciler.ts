@@ -11,13 +11,16 @@ import { createKubeClient } from '../activities/kube/client.ts'
 import { recordWarning } from '../activities/kube/events.ts'
 import { ObjectCache } from '../activities/kube/object-cache.ts'
 import { InFlightRuns } from '../activities/run/in-flight-runs.ts'
-import { Metrics } from '../activities/run/metrics.ts'
+import { measureRuns } from '../activities/journal/read/gauges.ts'
+import { RunMetrics } from '../activities/run/run-metrics.ts'
 import { childEnvironment, readConfig } from './server/config.ts'
+import { JOURNAL_METRICS, WORKER_METRICS } from '../workflows/kit/index.ts'
 import { controllerFiles, createRegistry, loadControllers, disabledControllers, wingOf } from './server/registry.ts'
 import { loadOwnActivities } from './server/load-controllers.ts'
 import { givenFlags } from './server/flags.ts'
 import { createReadinessChecks, serveHealth } from './server/health.ts'
 import { type ProcessContext, runProcess } from './server/process.ts'
+import { createProcessMetrics } from './server/process-metrics.ts'
 import { awaitSchema } from './server/await-schema.ts'
 import { clockReader, createClockStepWatcher, createJournalClock } from './server/clocks.ts'
 import { HEALTH_DATABASE_LIMITS, reportHealth } from './server/health-report.ts'
@@ -28,6 +31,7 @@ import { Dispatcher, type DispatcherDeps } from './reconciler/dispatcher.ts'
 import { handOver, identityOf, runResync } from './reconciler/resync.ts'
 import { listenForWakes } from './reconciler/listener.ts'
 import { dataConverterOptions } from './reconciler/temporal/payload-codec.ts'
+import { countRequests } from './reconciler/temporal/request-metrics.ts'
 import { checkResultSize } from './reconciler/temporal/payload-size.ts'
 import { createNotificationStarter } from './reconciler/runs.ts'
 import { createProblemList, StuckRuns } from './reconciler/stuck-runs.ts'
@@ -63,6 +67,13 @@ const CONCURRENT_TASKS = 10
  */
 const MAX_POLLERS = 3
 
+/** The limit of concurrent passes of each controller that this worker runs. */
+function passLimits(): ReadonlyMap<string, number> {
+  const limits = new Map(registry.levels.map(({ name, settings: level }) => [name, level?.passes]))
+  const own = settings.dispatcher.controllers ?? [...controllers.keys()]
+  return new Map(own.map((name) => [name, limits.get(name) ?? CONCURRENT_TASKS]))
+}
+
 await runProcess('worker', config.logLevel, async (frame) => {
   installTemporalLogger(frame.log)
   const resources = await openResources(frame)
@@ -75,17 +86,23 @@ type Resources = NonNullable<Awaited<ReturnType<typeof openResources>>>
 async function openResources({ log, stopping, onClose }: ProcessContext) {
   const checks = createReadinessChecks()
   checks.report('workers', new Error('the workers do not poll for tasks yet'))
-  const metrics = new Metrics({ now, failed: (error) => log.warn({ err: error }, 'metrics could not be computed') })
-  for (const declared of metricsOf(settings.wings)) metrics.declare(declared)
+  const { metrics, onAnswer, onStatement } = createProcessMetrics({ log, readiness: checks, now }, [
+    WORKER_METRICS,
+    JOURNAL_METRICS,
+    ...metricsOf(settings.wings),
+  ])
   const health = await serveHealth(checks, settings.healthHost, settings.healthPort, metrics)
   onClose(() => health.close())
-  const db = openDatabase(settings.databaseUrl)
+  const db = openDatabase(settings.databaseUrl, undefined, { onStatement })
   onClose(() => db.destroy())
   if (!(await awaitSchema(db, { log, checks }, stopping.signal))) return undefined
   await clock.read(db)
-  const asyncCommitDb = openDatabase(settings.databaseUrl, ASYNC_COMMIT_CONNECTIONS, { asyncCommit: true })
+  const asyncCommitDb = openDatabase(settings.databaseUrl, ASYNC_COMMIT_CONNECTIONS, {
+    asyncCommit: true,
+    onStatement,
+  })
   onClose(() => asyncCommitDb.destroy())
-  const kube = createKubeClient({ kubeconfigPath: settings.kubeconfigPath, userAgent: 'pawl-worker' })
+  const kube = createKubeClient({ kubeconfigPath: settings.kubeconfigPath, userAgent: 'pawl-worker', onAnswer })
   onClose(() => kube.close())
   const contentKey =
     settings.contentKeyPath === undefined ? undefined : await loadOrCreateContentKey(settings.contentKeyPath)
@@ -94,13 +111,23 @@ async function openResources({ log, stopping, onClose }: ProcessContext) {
   onClose(() => connection.close())
   const routing = { route, subjectKinds, modes, lanes, hosts, controllers, followed: watchedKinds, contentKey, now }
   // Eager starts need client and worker on one connection (spec/engine.md 1.2).
-  const client = new Client({ connection, namespace: settings.temporal.namespace, ...payloadOptions })
+  const client = new Client({
+    connection,
+    namespace: settings.temporal.namespace,
+    ...payloadOptions,
+    interceptors: { workflow: [countRequests(metrics)] },
+  })
   const build = await buildOf(
     settings,
     userControllers.map(({ name }) => name),
     Runtime.instance().logger,
   )
   const { cluster, controllers: own, shares } = settings.dispatcher
+  const runMetrics = new RunMetrics(metrics, now)
+  metrics.measure(async () => [
+    ...runMetrics.samples(passLimits()),
+    ...(await measureRuns({ db, cluster }, [...passLimits().keys()])),
+  ])
   const recordProblem = createProblemList({ kube, log, now, place: settings.problems })
   const stuckRuns = new StuckRuns(
     { db, kube, client, log, now, registry, recordProblem },
@@ -120,6 +147,7 @@ async function openResources({ log, stopping, onClose }: ProcessContext) {
     inFlightRuns,
     routing,
     metrics,
+    runMetrics,
   }
 }
 
@@ -204,6 +232,7 @@ function activitiesOf({ log, onClose }: ProcessContext, resources: Resources): o
     notices: createNotificationStarter(client, settings.dispatcher, (controller) => of(controller)?.notifiers),
     observerOf: (controller) => of(controller)?.observer,
     metrics,
+    runMetrics: resources.runMetrics,
     statsd: config.statsd,
     ...(config.nodeName !== undefined && { nodeName: config.nodeName }),
     environment: childEnvironment(),
@@ -249,12 +278,14 @@ async function serve(
   resources: Resources,
   workers: readonly Worker[],
 ): Promise<void> {
-  const { checks, health, db, asyncCommitDb, kube, connection, client, build, stuckRuns, inFlightRuns } = resources
+  const { checks, health, db, asyncCommitDb, kube, connection, client, build, stuckRuns } = resources
+  const { inFlightRuns, runMetrics } = resources
   const warn: DispatcherDeps['warn'] = async (...warning) => await recordWarning({ kube, log, now }, ...warning)
-  const waitingJobs = new WaitingJobs({ db, kube, log, now, registry }, settings.dispatcher)
+  const shared = { db, kube, log, now, registry }
+  const waitingJobs = new WaitingJobs(shared, settings.dispatcher)
   const onSlowStart: DispatcherDeps['onSlowStart'] = async (...start) => await waitingJobs.reportSlowStart(...start)
   const dispatcher = new Dispatcher(
-    { db, asyncCommitDb, client, log, now, inFlightRuns, registry, warn, onSlowStart, report: checks.report },
+    { ...shared, asyncCommitDb, client, inFlightRuns, runMetrics, warn, onSlowStart, report: checks.report },
     settings.dispatcher,
   )
   const running = [
@@ -267,7 +298,7 @@ async function serve(
     ),
     stuckRuns.run(stopping.signal),
     waitingJobs.run(stopping.signal, () => dispatcher.wasFull()),
-    new JobEvents({ db, kube, log, now, registry }, settings.dispatcher).run(stopping.signal),
+    new JobEvents(shared, settings.dispatcher).run(stopping.signal),
     clock.follow(db, log, stopping.signal),
     clockSteps.follow(log, stopping.signal),
     reportOwnHealth({ log, onClose, stopping }, resources),

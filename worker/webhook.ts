@@ -12,12 +12,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { ADMISSIONS } from '../workflows/admission.gen.ts'
 import { WINGS } from '../workflows/wings.gen.ts'
-import { Metrics } from '../activities/run/metrics.ts'
 import { createKubeClient, type KubeClient } from '../activities/kube/client.ts'
 import { readConfig } from './server/config.ts'
 import { givenFlags } from './server/flags.ts'
 import { createReadinessChecks, serveHealth } from './server/health.ts'
 import { type ProcessContext, runProcess } from './server/process.ts'
+import { createProcessMetrics } from './server/process-metrics.ts'
+import { CERTIFICATE_METRICS } from '../workflows/kit/index.ts'
 import {
   type CertificateStore,
   folderStore,
@@ -46,23 +47,27 @@ const settleMs = Math.min(Math.max(5 * intervalMs, 2000), settings.authorityLife
 await runProcess('webhook', config.logLevel, webhook)
 
 async function webhook({ log, stopping, onClose }: ProcessContext): Promise<void> {
-  const kube = createKubeClient({ kubeconfigPath: settings.kubeconfigPath, userAgent: 'pawl-webhook' })
+  const checks = createReadinessChecks()
+  const wings = wingRules.map(({ names }) => names)
+  const { metrics, onAnswer } = createProcessMetrics({ log, readiness: checks }, [
+    CERTIFICATE_METRICS,
+    reviewMetrics(wings),
+  ])
+  const kube = createKubeClient({ kubeconfigPath: settings.kubeconfigPath, userAgent: 'pawl-webhook', onAnswer })
   onClose(() => kube.close())
   const store = storeOf(kube)
-  const checks = createReadinessChecks()
   checks.report('configuration', new Error('the configuration is not written yet'))
-  const metrics = new Metrics({
-    now: () => new Date(),
-    failed: (error) => log.warn({ err: error }, 'nothing is measured'),
-  })
-  const wings = wingRules.map(({ names }) => names)
-  metrics.declare(reviewMetrics(wings))
   const health = await serveHealth(checks, settings.healthHost, settings.healthPort, metrics)
   onClose(() => health.close())
 
   const initial = await firstCertificates(store, checks, { log, stopping })
   if (initial === undefined) return
   let certificates: ServedCertificates = initial
+  metrics.measure(() =>
+    Promise.resolve([
+      { name: 'pawl_certificate_expiry_timestamp_seconds', value: validityOf(certificates.serving).to / 1000 },
+    ]),
+  )
   const { host, port } = settings
   const admissions = wingRules.flatMap((one) => one.admissions)
   const further = await openAsyncRules(wingRules, {
@@ -73,14 +78,13 @@ async function webhook({ log, stopping, onClose }: ProcessContext): Promise<void
     ...(config.nodeName !== undefined && { nodeName: config.nodeName }),
   })
   onClose(() => further.close())
-  const onAnswer = countReviews(metrics, wings)
   const server = await serveReviews({
     host,
     port,
     pair: certificates.serving,
     admissions,
     further,
-    onAnswer: onAnswer,
+    onAnswer: countReviews(metrics, wings),
     log,
   })
   onClose(() => server.close())

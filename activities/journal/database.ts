@@ -6,6 +6,7 @@ import {
   type GeneratedAlways,
   type JSONColumnType,
   Kysely,
+  type LogEvent,
   PostgresDialect,
 } from 'kysely'
 import pg from 'pg'
@@ -266,6 +267,8 @@ export interface DatabaseOptions extends ConnectionLimits {
   readonly readOnly?: boolean
   /** Milliseconds after which PostgreSQL ends an idle transaction (10,000). */
   readonly idleTransactionMs?: number
+  /** Called for each statement of the query builder. */
+  readonly onStatement?: (statement: { readonly isOk: boolean; readonly seconds: number }) => void
 }
 
 /** Makes a new connection read-only before its first statement; if this fails, the connection is not used. */
@@ -277,7 +280,13 @@ function refuseWrites(client: pg.PoolClient, done: (error?: Error) => void): voi
 export function openDatabase(
   url: string,
   maxConnections = 10,
-  { asyncCommit = false, readOnly = false, idleTransactionMs = IDLE_TRANSACTION_MS, ...limits }: DatabaseOptions = {},
+  {
+    asyncCommit = false,
+    readOnly = false,
+    idleTransactionMs = IDLE_TRANSACTION_MS,
+    onStatement,
+    ...limits
+  }: DatabaseOptions = {},
 ): Kysely<Database> {
   const types = new pg.TypeOverrides()
   types.setTypeParser(INT8_OID, Number)
@@ -299,5 +308,13 @@ export function openDatabase(
   // A connection that breaks during a transaction also rejects its query. Without a listener this event would end the
   // process.
   pool.on('connect', (client) => client.on('error', () => undefined))
-  return new Kysely<Database>({ dialect: new PostgresDialect({ pool }), plugins: [new CleanTextPlugin()] })
+  return new Kysely<Database>({
+    dialect: new PostgresDialect({ pool }),
+    plugins: [new CleanTextPlugin()],
+    ...(onStatement !== undefined && {
+      log: ({ level, queryDurationMillis }: LogEvent) => {
+        onStatement({ isOk: level === 'query', seconds: queryDurationMillis / 1000 })
+      },
+    }),
+  })
 }

@@ -77,6 +77,18 @@ export interface HttpClientOptions {
   /** Used instead of the kubeconfig's connections; closed with the client. */
   readonly dispatcher?: Dispatcher
   readonly silence?: SilenceLimits
+  /** Called for each request. */
+  readonly onAnswer?: (answer: RequestAnswer) => void
+}
+
+export interface RequestAnswer {
+  readonly method: Method
+  /** Host and port of the server. */
+  readonly host: string
+  /** HTTP status code; undefined: no answer. */
+  readonly status: number | undefined
+  /** Until the headers of the answer. */
+  readonly seconds: number
 }
 
 // Tokens from files and exec plugins are read again after this time; in-cluster tokens rotate hourly.
@@ -97,14 +109,19 @@ export class HttpKubeClient implements KubeClient {
   readonly #userAgent: string
   readonly #maxBodyBytes: number
   readonly #silence: SilenceLimits | undefined
+  readonly #onAnswer: (method: Method, since: number, status?: number) => void
   #dispatcher: Dispatcher | undefined
   #headers: Readonly<Record<string, string>> = {}
   #authenticatedAt = -Infinity
 
   constructor(access: KubeAccess, options: HttpClientOptions) {
-    const { userAgent = 'pawl', maxBodyBytes = Infinity, dispatcher, silence } = options
+    const { userAgent = 'pawl', maxBodyBytes = Infinity, dispatcher, silence, onAnswer } = options
     this.#access = access
     this.#silence = silence
+    const host = URL.parse(access.server)?.host ?? ''
+    this.#onAnswer = (method, since, status) => {
+      onAnswer?.({ method, host, status, seconds: (performance.now() - since) / 1000 })
+    }
     this.#server = access.server
     this.#userAgent = userAgent
     this.#maxBodyBytes = maxBodyBytes
@@ -146,8 +163,9 @@ export class HttpKubeClient implements KubeClient {
   async #send(method: Method, path: string, options: RequestOptions, streaming = false) {
     await this.#authenticate()
     const query = options.query === undefined ? '' : `?${new URLSearchParams(options.query).toString()}`
+    const since = performance.now()
     try {
-      return await undiciRequest(`${this.#server}${path}${query}`, {
+      const answer = await undiciRequest(`${this.#server}${path}${query}`, {
         method,
         headers: {
           ...this.#headers,
@@ -161,7 +179,10 @@ export class HttpKubeClient implements KubeClient {
         headersTimeout: CLIENT_TIMEOUT_MS,
         bodyTimeout: streaming ? 0 : CLIENT_TIMEOUT_MS,
       })
+      this.#onAnswer(method, since, answer.statusCode)
+      return answer
     } catch (cause) {
+      this.#onAnswer(method, since)
       if (options.signal?.aborted === true) throw cause
       throw KubeError.unreachable(method, path, cause)
     }

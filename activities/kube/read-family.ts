@@ -331,7 +331,8 @@ export async function listFromServer<Watched extends WatchedKind>(
  * Records that a pass of a run observes: the run is in flight in this process until its settle, and the journal counts
  * the pass, because the resync checks jobs without recent passes. Call it in the tick in which the reading begins.
  */
-export async function recordObservation({ journal, inFlightRuns }: Deps, by: By): Promise<void> {
+export async function recordObservation({ journal, inFlightRuns, runMetrics }: Deps, by: By): Promise<void> {
+  runMetrics?.passStarted(by.workflowID)
   inFlightRuns.passStarted(by.workflowID)
   await journal.countPass(by)
 }

@@ -101,7 +101,12 @@ async function writeBatch(
   const begin = await deps.journal.begin(rows)
   if (begin === 'over') return await readInstead(deps, writer, writes, signal)
   const answers = await inParallel(writes, PARALLEL_WRITES, (write) => sendOne(deps, writer, write, signal))
-  answers.forEach((answer, index) => cacheAnswer(deps, writes[index], answer))
+  answers.forEach((answer, index) => {
+    const write = writes[index]
+    if (write === undefined) return
+    cacheAnswer(deps, write, answer)
+    deps.runMetrics?.wrote(writer.workflowID, write.verb, answer)
+  })
   const finished_at = deps.now()
   const finished = rows.map((row, index) => ({ ...row, finished_at, ...resultOf(writes[index], answers[index]) }))
   // Buffers only (W2).
@@ -137,8 +142,7 @@ function resultOf(
  * Caches objects of the controllers' kinds, which the run reads again soon. Other objects, which may be Secrets, are
  * not cached.
  */
-function cacheAnswer({ objects, subjectKinds }: Deps, write: Write | undefined, answer: WriteAnswer): void {
-  if (write === undefined) return
+function cacheAnswer({ objects, subjectKinds }: Deps, write: Write, answer: WriteAnswer): void {
   const kind = groupKindOf(write.watched)
   if (isSecret(write.watched)) return
   if (!Object.values(subjectKinds).some((one) => isSameGroupKind(one, kind))) return

@@ -68,6 +68,8 @@ export const beginActivities = (processDeps: Deps, deadlines: RequestDeadline = 
       const { error } = answer
       throw performance.now() - startedAt > SLOW_CALL_MS && !isFinal(error) ? laterFailure(error) : error
     }
+    if (answer?.result === 'ok')
+      deps.runMetrics?.phaseWritten(by.workflowID, controller.status.firstPhase(target.deleting))
     return answer?.result === 'ok' ? { ...targetView(answer.object), wrote: answer.wrote } : undefined
   },
 })

@@ -31,4 +31,5 @@ export async function endRun(
   const row = { ...run, mode, uid, job_id: jobID, namespace, name, cause, started_at: now, passes }
   await closeRun(deps.db, row, outcome, now)
   deps.inFlightRuns.runEnded(workflowID)
+  deps.runMetrics?.runEnded(workflowID)
 }

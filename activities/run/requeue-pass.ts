@@ -48,6 +48,7 @@ export async function requeuePass(
     // G3
     leastMs: Math.max(slowCallBackOffMs(tookMs, tries), Math.min(MAX_RETRY_AFTER_MS, error.retryAfterMs ?? 0)),
   })
+  deps.runMetrics?.passEnded(workflowID, { againMs: Number.MAX_SAFE_INTEGER, attempt: tries })
   // G5
   if (job === 'over')
     throw retryableFailure(

@@ -55,6 +55,7 @@ export const statusActivities = (
 
   /** Closes the run's row in the journal. A row that is already closed is not changed. */
   async endRun({ outcome, gone = [], ...run }) {
+    processDeps.runMetrics?.jobEnded(controllerOf(run), outcome)
     const hosted = gone.map((child) => hostedJob(processDeps, { ...run, ...child }, undefined))
     await recordHosted(processDeps.db, hosted, processDeps.now())
     await endRun(processDeps, run, outcome)
@@ -75,8 +76,20 @@ async function settle(deps: Deps, beforeEnd: BeforeEnd, input: SettleInput): Pro
   if (change !== undefined || againMs !== undefined) await recordSettled(deps, input)
   if (input.isUnseen === true) await reportRefusal(deps, input)
   const pending = deps.inFlightRuns.passSettled(input.workflowID)
+  countPass(deps, input)
   if (change?.finished === true) deps.inFlightRuns.runEnded(input.workflowID)
   return { ...result, ...pending }
+}
+
+function countPass({ runMetrics }: Deps, { workflowID, againMs, attempt, change, children = [] }: SettleInput): void {
+  runMetrics?.passEnded(workflowID, { againMs, attempt })
+  for (const child of children)
+    if (child.change.finished) runMetrics?.jobEnded(controllerOf(child.by), child.change.phase)
+  if (change === undefined) return
+  runMetrics?.phaseWritten(workflowID, change.phase)
+  if (!change.finished) return
+  runMetrics?.jobEnded(controllerOf({ workflowID }), change.phase)
+  runMetrics?.runEnded(workflowID)
 }
 
 /** An observation that the server rejects cannot be reported in the status. It is reported as an Event after WARNING_ATTEMPTS attempts. */

@@ -5,6 +5,7 @@ import type { Logger } from 'pino'
 import type { Database } from '../../activities/journal/database.ts'
 import type { JournalDeps } from '../../activities/journal/write/events.ts'
 import type { RefusedEventOptions } from '../../activities/journal/write/refused-events.ts'
+import type { Metrics } from '../../activities/run/metrics.ts'
 import type { KubeClient } from '../../activities/kube/client.ts'
 import { groupKindOf, groupKindText, type WatchedKind } from '../../workflows/kit/index.ts'
 import type { ReflectorSettings } from './settings.ts'
@@ -20,6 +21,8 @@ export interface ReflectorDeps {
   readonly owner: string
   readonly settings: ReflectorSettings
   readonly log: Logger
+  /** Counts BRIDGE_METRICS; absent: not counted. */
+  readonly metrics?: Pick<Metrics, 'count'>
   /** 0 <= n < 1. */
   readonly random: () => number
 }

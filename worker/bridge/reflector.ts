@@ -38,6 +38,8 @@ export interface Reflector {
   run(signal: AbortSignal): Promise<void>
   /** The current activity, for /readyz; undefined: this reflector is caught up, or is a standby. */
   behind(): string | undefined
+  /** Age of the oldest event that is not in the journal; 0 without such an event. */
+  lagMs(): number
 }
 
 // If the oldest event is older, the kind does not count as caught up.
@@ -58,6 +60,7 @@ export function createReflector(watched: WatchedKind, deps: ReflectorDeps): Refl
       const { db, cluster, owner } = deps
       await releaseLease(db, cluster, groupKindOf(watched), owner).catch(() => undefined)
     },
+    lagMs: () => queue?.ageMs(Date.now()) ?? 0,
     behind() {
       if (health.journalFailing) return 'the journal refuses'
       // A kind without CRD has no events.
@@ -173,6 +176,7 @@ async function follow(term: LeaseTerm, queue: PendingQueue): Promise<never> {
         continue
       }
       const delayMs = Math.max(backoff.next(), error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0)
+      term.metrics?.count('pawl_watch_interruptions_total', { kind: labelOf(watched) })
       log.warn(
         { kind: labelOf(watched), error: String(error), delayMs, version: position.watchFrom },
         'watch was interrupted',

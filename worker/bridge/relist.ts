@@ -78,6 +78,7 @@ async function journalDeletions(term: LeaseTerm, listVersion: number, listedUids
   position.checkpoint = listVersion
   position.watchFrom = listVersion
   position.listDue = nextListAt(term)
+  term.metrics?.count('pawl_relists_total', { kind: labelOf(watched) })
   const { epoch } = position
   log.info(
     { kind: labelOf(watched), objects: listedUids.size, missing: missing.length, version: listVersion, epoch },

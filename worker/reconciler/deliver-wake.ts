@@ -26,6 +26,7 @@ import { recordLostJob } from '../../activities/journal/write/resync.ts'
 import { upsertWakes, type Wake } from '../../activities/journal/write/wakes.ts'
 import type { Involved } from '../../activities/kube/events.ts'
 import type { InFlightRuns } from '../../activities/run/in-flight-runs.ts'
+import type { RunMetrics } from '../../activities/run/run-metrics.ts'
 import type { PendingRuns } from './capacity.ts'
 import { type PartitionShare, handledTypesOf } from './task-queues.ts'
 import { watchedKindKeys, resolveStart, resolveWake, type ResolvedWithoutOpenRun } from './resolve-wake.ts'
@@ -50,6 +51,8 @@ export interface DeliveryDeps {
   readonly log: Logger
   readonly now: () => Date
   readonly inFlightRuns: InFlightRuns
+  /** Counts wakes and starts; absent: not counted. */
+  readonly runMetrics?: Pick<RunMetrics, 'wakeClaimed' | 'runStarting'>
   /** Records a Warning Event about an invalid job ID on its object. Default: no Event. */
   readonly warn?: (object: Involved, job: string, error: ErrorReport) => Promise<void>
   /** Called for a run that was started and has not begun in time, with the due time of its wake. Default: no call. */
@@ -243,7 +246,8 @@ export class WakeDelivery {
     return second.answer === 'started' ? await this.#recordStart(wake, next, second) : await this.#signal(wake, next)
   }
 
-  async #startRun({ due }: Wake, run: Run, again: boolean): Promise<StartResult> {
+  async #startRun({ due, seq }: Wake, run: Run, again: boolean): Promise<StartResult> {
+    this.#deps.runMetrics?.runStarting(run.workflowID, { due, seq })
     const passStarted = this.#pendingRuns.waitForPass(run.workflowID, {
       late: () => void this.#deps.onSlowStart?.(run, due),
     })

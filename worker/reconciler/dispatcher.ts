@@ -206,7 +206,10 @@ export class Dispatcher {
       ...bounds,
     }
     const wakes = await claimWakes(asyncCommitDb, claim)
-    for (const wake of wakes) this.#process(wake)
+    for (const wake of wakes) {
+      this.#deps.runMetrics?.wakeClaimed(wake)
+      this.#process(wake)
+    }
     const begins = wakes.filter((wake) => wake.may_start).length
     return { begins, others: wakes.length - begins }
   }

@@ -291,6 +291,14 @@ export type {
   MetricLabels,
   StatsdEnvironment,
 } from './run/wing.ts'
+export {
+  BRIDGE_METRICS,
+  CERTIFICATE_METRICS,
+  ENGINE_METRICS,
+  JOURNAL_METRICS,
+  PROCESS_METRICS,
+  WORKER_METRICS,
+} from './run/metrics.ts'
 
 // ## Admission rules and mutations
 

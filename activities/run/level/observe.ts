@@ -58,6 +58,7 @@ export const observeActivities = (deps: Deps): Pick<LevelActivities, 'observeLev
    */
   async observeLevel(input) {
     const controller = controllerOf(input.by)
+    deps.runMetrics?.passStarted(input.by.workflowID)
     deps.observerOf?.(controller)?.passBegan?.({ controller, workflowID: input.by.workflowID })
     // The deadline is measured from here (O4).
     await withinCallDeadline(() => deps.journal.countPass(input.by))

@@ -32,6 +32,7 @@ export const settleActivities = (deps: Deps): Pick<LevelJournal, 'settleLevel' |
       passes: by.pass,
     })
     await releasePassPermit(deps, by, subject)
+    deps.runMetrics?.passEnded(by.workflowID, { againMs, attempt })
     const controller = controllerOf(by)
     deps.observerOf?.(controller)?.passEnded?.({ controller, workflowID: by.workflowID })
     if (reportedFault === undefined) return
