@@ -75,6 +75,9 @@ async function bridge({ log, stopping, onClose }: ProcessContext): Promise<void>
   }
   const reflectors = watchedKinds.map((watched) => createReflector(watched, shared))
 
+  for (const { kind } of reflectors)
+    for (const name of ['pawl_relists_total', 'pawl_watch_interruptions_total'] as const)
+      metrics.count(name, { kind }, 0)
   metrics.measure(async () => [...lagsOf(reflectors), ...(await measureSize({ db }))])
   const health = await serveHealth(readiness, settings.healthHost, settings.healthPort, metrics)
   onClose(() => health.close())

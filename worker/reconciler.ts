@@ -123,7 +123,7 @@ async function openResources({ log, stopping, onClose }: ProcessContext) {
     Runtime.instance().logger,
   )
   const { cluster, controllers: own, shares } = settings.dispatcher
-  const runMetrics = new RunMetrics(metrics, now)
+  const runMetrics = new RunMetrics(metrics, now, passLimits().keys())
   metrics.measure(async () => [
     ...runMetrics.samples(passLimits()),
     ...(await measureRuns({ db, cluster }, [...passLimits().keys()])),

@@ -36,10 +36,18 @@ export class RunMetrics {
   readonly #phases = new Map<string, { readonly phase: string; readonly sinceMs: number }>()
   readonly #values = new Set<string>()
 
-  /** @param now the clock of the journal. */
-  constructor(metrics: Pick<Metrics, 'count' | 'observe'>, now: () => Date) {
+  /**
+   * @param now the clock of the journal.
+   * @param controllers of this process: their counters of faults exist from the start, so that Prometheus sees the first increase.
+   */
+  constructor(metrics: Pick<Metrics, 'count' | 'observe'>, now: () => Date, controllers: Iterable<string> = []) {
     this.#metrics = metrics
     this.#nowMs = () => now().getTime()
+    for (const controller of controllers) {
+      metrics.count('controller_runtime_reconcile_errors_total', { controller }, 0)
+      metrics.count('pawl_write_conflicts_total', { controller }, 0)
+      metrics.count('workqueue_retries_total', { name: controller, controller }, 0)
+    }
   }
 
   /** The dispatcher claimed a wake. */

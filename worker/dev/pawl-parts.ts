@@ -271,7 +271,7 @@ async function startProcess(
     isReady: async () => (await fetch(`${health}/readyz`)).ok,
   }
   await startPart(spec, (part) => servers.add(part, options.onEnd))
-  progress(`${name}: ready`)
+  progress(`${name}: ready; metrics at ${health}/metrics`)
 }
 
 /** Prepares the machine for the pods of the enabled wings. */

@@ -1,12 +1,13 @@
-// Reads the metrics of a worker, like Prometheus.
+// Reads the metrics of a process, like Prometheus.
 
 /** Lines of text, as they were served. */
 export type Scraped = string
 
-/** @param log of the worker, which says where it serves. */
+/** @param log of the process, which says where it serves. */
 export async function metricsOf(log: string): Promise<Scraped> {
-  const address = [...log.matchAll(/"health":"([^"]+)"/g)].at(-1)?.[1]
-  if (address === undefined) throw new Error('the log of the worker does not say where its health is served')
+  const [, host, port] = [...log.matchAll(/"health":"([^"]+)"|"healthPort":(\d+)/g)].at(-1) ?? []
+  const address = host ?? (port === undefined ? undefined : `127.0.0.1:${port}`)
+  if (address === undefined) throw new Error('the log of the process does not say where its health is served')
   const answer = await fetch(`http://${address}/metrics`)
   if (!answer.ok) throw new Error(`GET /metrics answers ${answer.status}`)
   return await answer.text()

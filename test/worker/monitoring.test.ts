@@ -1,0 +1,89 @@
+// Alert rules and dashboard (deploy/monitoring) against the declarations of metrics. A real scrape: test/e2e/one-item.test.ts.
+
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+
+import { Metrics } from '../../activities/run/metrics.ts'
+import { ENGINE_METRICS } from '../../workflows/kit/index.ts'
+import { WINGS } from '../../workflows/wings.gen.ts'
+import { alerts, monitoringQueries } from '../support/pawl/monitoring.ts'
+import { linesOf, selectorsOf } from '../support/pawl/promql.ts'
+
+const PAGE = readFileSync(new URL('../../docs/reference/alerts.md', import.meta.url), 'utf8')
+
+async function declaredNames(): Promise<ReadonlySet<string>> {
+  const metrics = new Metrics({ now: () => new Date(0), failed: (error) => expect(error).toBeUndefined() })
+  metrics.declareProcess()
+  const ofNode = [...(await metrics.text()).matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name)
+  const tables = [
+    ...ENGINE_METRICS.map((one) => one.metrics),
+    ...Object.values(WINGS).map((wing) => wing.metrics ?? {}),
+  ]
+  const declared = tables.flatMap((table) =>
+    Object.entries(table).flatMap(([name, { type }]) =>
+      type === 'histogram' ? ['_bucket', '_sum', '_count'].map((end) => `${name}${end}`) : [name],
+    ),
+  )
+  return new Set([...ofNode, ...declared])
+}
+
+describe('alert rules and dashboard', () => {
+  it('use only declared metrics', async () => {
+    const declared = await declaredNames()
+    const used = monitoringQueries().flatMap(({ from, query }) =>
+      selectorsOf(query).map(({ metric }) => ({ from, metric })),
+    )
+    expect(used.length).toBeGreaterThan(40)
+    expect(used.filter(({ metric }) => !declared.has(metric))).toEqual([])
+  })
+
+  it('have a section for each alert on the page of alerts, and no other', () => {
+    const sections = [...PAGE.matchAll(/^## (Pawl\w+)/gm)].map(([, name]) => name)
+    expect(sections).toEqual(alerts().map(({ alert }) => alert))
+  })
+
+  it('have a test for each alert', () => {
+    const tests = readFileSync(new URL('../../deploy/monitoring/alerts.test.yaml', import.meta.url), 'utf8')
+    for (const { alert } of alerts()) expect(tests).toContain(`alertname: ${alert}\n`)
+  })
+})
+
+/** Prometheus' own checker takes eleven minutes of CPU to build, so only machines that have it run this test. */
+const HAS_PROMTOOL = spawnSync('promtool', ['--version']).error === undefined
+if (!HAS_PROMTOOL) process.stderr.write('alert rules: promtool is not on the PATH; their test is skipped\n')
+
+describe('alerts.test.yaml', () => {
+  it.skipIf(!HAS_PROMTOOL)('passes promtool test rules', () => {
+    const cwd = fileURLToPath(new URL('../../deploy/monitoring', import.meta.url))
+    const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', 'alerts.test.yaml'], {
+      cwd,
+      encoding: 'utf8',
+    })
+    expect({ status, output: status === 0 ? '' : stdout + stderr }).toEqual({ status: 0, output: '' })
+  })
+})
+
+describe('the selectors of a query', () => {
+  it('are its metrics with their matchers', () => {
+    const query = 'sum by (le, kind) (rate(a_total{code=~"5..", x!="1"}[5m])) > 0.5 * max(b_seconds) and c offset 5m'
+    expect(selectorsOf(query)).toEqual([
+      {
+        metric: 'a_total',
+        matchers: [
+          { label: 'code', operator: '=~', value: '5..' },
+          { label: 'x', operator: '!=', value: '1' },
+        ],
+      },
+      { metric: 'b_seconds', matchers: [] },
+      { metric: 'c', matchers: [] },
+    ])
+  })
+
+  it('read the series that match', () => {
+    const scraped = 'a_total{code="500",x="2"} 1\na_total{code="404"} 1\nb 1\n'
+    const lines = (query: string) => selectorsOf(query).map((selector) => linesOf(scraped, selector).length)
+    expect(lines('a_total{code=~"5.."} + a_total + a_total{code="200"} + b + a')).toEqual([1, 2, 0, 1, 0])
+  })
+})
