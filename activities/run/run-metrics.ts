@@ -4,7 +4,6 @@
 //   C2. Label values are the names of controllers and words from code. Should code pass others, at most MAX_VALUES of them become series.
 
 import { controllerInID, type WORKER_METRICS } from '../../workflows/kit/index.ts'
-import type { WriteAnswer } from '../kube/write-request.ts'
 import type { Metrics, Sample } from './metrics.ts'
 
 type MetricName = keyof typeof WORKER_METRICS
@@ -19,6 +18,13 @@ interface Start {
   readonly dueMs: number
   readonly isByEvent: boolean
   hasPass: boolean
+}
+
+/** The answer to a write (kube/write-request.ts). */
+interface Answer {
+  readonly result: 'ok' | 'gone' | 'superseded' | 'failed'
+  readonly wrote?: boolean
+  readonly conflicted?: boolean
 }
 
 export interface PassEnd {
@@ -106,12 +112,12 @@ export class RunMetrics {
   }
 
   /** The API server answered the writes of a run. */
-  wrote(workflowID: string, verb: string, answer: WriteAnswer): void {
+  wrote(workflowID: string, verb: string, answer: Answer): void {
     const controller = controllerInID(workflowID)
     this.#count('pawl_writes_total', { controller, verb, result: answer.result })
-    if (answer.result === 'ok' && answer.conflicted) this.#count('pawl_write_conflicts_total', { controller })
+    if (answer.conflicted === true) this.#count('pawl_write_conflicts_total', { controller })
     const start = this.#starts.get(workflowID)
-    if (answer.result !== 'ok' || !answer.wrote || start === undefined) return
+    if (answer.wrote !== true || start === undefined) return
     this.#starts.delete(workflowID)
     if (start.isByEvent) this.#observe('pawl_event_to_first_write_seconds', start.dueMs, { controller })
   }

@@ -131,7 +131,7 @@ export const TABLE: readonly Row[] = [
     of: /^activities\/(?:deps|wing|program|command|pods)\.ts$/,
     may: [
       '^activities/(?:kube|journal)/',
-      '^activities/run/(?:in-flight-runs|preview|controller-observer|metrics|notifier)\\.ts$',
+      '^activities/run/(?:in-flight-runs|preview|controller-observer|metrics|run-metrics|notifier)\\.ts$',
       DEPS,
       KIT,
     ],

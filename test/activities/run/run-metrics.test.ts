@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest'
 
-import type { WriteAnswer } from '../../../activities/kube/write-request.ts'
 import { Metrics } from '../../../activities/run/metrics.ts'
 import { RunMetrics } from '../../../activities/run/run-metrics.ts'
 import { createProcessMetrics } from '../../../worker/server/process-metrics.ts'
 import { BRIDGE_METRICS, ENGINE_METRICS, JOURNAL_METRICS, WORKER_METRICS } from '../../../workflows/kit/index.ts'
 
 const RUN = 'shop/team-a/one/uid-1/job-1'
-const WRITTEN = { result: 'ok', wrote: true, conflicted: false } as unknown as WriteAnswer
+const WRITTEN = { result: 'ok', wrote: true, conflicted: false } as const
 
 function counted() {
   const at = { ms: 0 }
