@@ -86,6 +86,11 @@ export default tseslint.config(
           selector: 'ObjectExpression > SpreadElement > ObjectExpression',
           message: 'write the properties instead of a spread literal',
         },
+        {
+          selector:
+            'CallExpression[callee.property.name=/^(?:trace|debug|info|warn|error|fatal)$/]:matches([callee.object.name="log"], [callee.object.property.name="log"]) > :matches(TemplateLiteral[expressions.length>0], BinaryExpression)',
+          message: 'messages of logs are constants; write values as fields',
+        },
       ],
     },
   },

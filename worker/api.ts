@@ -37,7 +37,7 @@ const now = () => performance.now()
 
 await runProcess('api', config.logLevel, api)
 
-async function api({ log, stopping, onClose }: ProcessContext): Promise<void> {
+async function api({ log, logLevels, stopping, onClose }: ProcessContext): Promise<void> {
   const { host, port, cluster, permissionsMs: cachedMs, audiences, reviewsPerSecond, statementMs } = settings
   const checks = createReadinessChecks()
   const { metrics, onAnswer, onStatement } = createProcessMetrics({ log, readiness: checks }, [
@@ -53,7 +53,7 @@ async function api({ log, stopping, onClose }: ProcessContext): Promise<void> {
   })
   onClose(() => db.destroy())
   checks.report('journal', new Error('the journal has not been checked yet'))
-  const health = await serveHealth(checks, settings.healthHost, settings.healthPort, metrics)
+  const health = await serveHealth(checks, settings.healthHost, settings.healthPort, { metrics, logLevels })
   onClose(() => health.close())
   // The schema check only reads.
   if (!(await awaitSchema(db as unknown as Kysely<Database>, { log, checks }, stopping.signal))) return

@@ -38,7 +38,7 @@ const HOUR_MS = 60 * 60 * 1000
 
 await runProcess('bridge', config.logLevel, bridge)
 
-async function bridge({ log, stopping, onClose }: ProcessContext): Promise<void> {
+async function bridge({ log, logLevels, stopping, onClose }: ProcessContext): Promise<void> {
   const contentKey =
     settings.contentKeyPath === undefined ? undefined : await loadOrCreateContentKey(settings.contentKeyPath)
   if (contentKey === undefined) log.warn('no content key: changes of hashed content wake no controller')
@@ -68,7 +68,7 @@ async function bridge({ log, stopping, onClose }: ProcessContext): Promise<void>
     kube,
     db,
     journal,
-    log,
+    log: logLevels.of('watch'),
     metrics,
     settings: settings.reflector,
     random: Math.random,
@@ -79,7 +79,7 @@ async function bridge({ log, stopping, onClose }: ProcessContext): Promise<void>
     for (const name of ['pawl_relists_total', 'pawl_watch_interruptions_total'] as const)
       metrics.count(name, { kind }, 0)
   metrics.measure(async () => [...lagsOf(reflectors), ...(await measureSize({ db }))])
-  const health = await serveHealth(readiness, settings.healthHost, settings.healthPort, metrics)
+  const health = await serveHealth(readiness, settings.healthHost, settings.healthPort, { metrics, logLevels })
   onClose(() => health.close())
   if (!(await awaitSchema(db, { log, checks }, stopping.signal))) return
   await clock.read(db)
@@ -107,7 +107,10 @@ async function bridge({ log, stopping, onClose }: ProcessContext): Promise<void>
     ...reflectors.map((reflector) => reflector.run(stopping.signal)),
     clock.follow(db, log, stopping.signal),
     reportOwnHealth(),
-    maintainJournal({ db: maintenanceDb, log, retentionMs: settings.retentionMs, now }, stopping.signal),
+    maintainJournal(
+      { db: maintenanceDb, log: logLevels.of('maintenance'), retentionMs: settings.retentionMs, now },
+      stopping.signal,
+    ),
   ])
 }
 

@@ -75,7 +75,7 @@ function passLimits(): ReadonlyMap<string, number> {
 }
 
 await runProcess('worker', config.logLevel, async (frame) => {
-  installTemporalLogger(frame.log)
+  installTemporalLogger(frame.logLevels.of('temporal'))
   const resources = await openResources(frame)
   if (resources !== undefined) await serve(frame, resources, await createWorkers(frame, resources))
 })
@@ -83,7 +83,7 @@ await runProcess('worker', config.logLevel, async (frame) => {
 type Resources = NonNullable<Awaited<ReturnType<typeof openResources>>>
 
 /** The resources of the worker; undefined if it is stopped before journal and Temporal answer. */
-async function openResources({ log, stopping, onClose }: ProcessContext) {
+async function openResources({ log, logLevels, stopping, onClose }: ProcessContext) {
   const checks = createReadinessChecks()
   checks.report('workers', new Error('the workers do not poll for tasks yet'))
   const { metrics, onAnswer, onStatement } = createProcessMetrics({ log, readiness: checks, now }, [
@@ -91,7 +91,7 @@ async function openResources({ log, stopping, onClose }: ProcessContext) {
     JOURNAL_METRICS,
     ...metricsOf(settings.wings),
   ])
-  const health = await serveHealth(checks, settings.healthHost, settings.healthPort, metrics)
+  const health = await serveHealth(checks, settings.healthHost, settings.healthPort, { metrics, logLevels })
   onClose(() => health.close())
   const db = openDatabase(settings.databaseUrl, undefined, { onStatement })
   onClose(() => db.destroy())
@@ -130,7 +130,7 @@ async function openResources({ log, stopping, onClose }: ProcessContext) {
   ])
   const recordProblem = createProblemList({ kube, log, now, place: settings.problems })
   const stuckRuns = new StuckRuns(
-    { db, kube, client, log, now, registry, recordProblem },
+    { db, kube, client, log: logLevels.of('runs'), now, registry, recordProblem },
     { cluster, controllers: own, shares, build: build.name },
   )
   const inFlightRuns = new InFlightRuns(now)
@@ -210,7 +210,7 @@ async function withOutcome<T>(call: Promise<T>, ended: (how: 'done' | 'failed') 
 }
 
 /** The activities of the engine, of the enabled wings, and of controllers of users. */
-function activitiesOf({ log, onClose }: ProcessContext, resources: Resources): object {
+function activitiesOf({ logLevels, onClose }: ProcessContext, resources: Resources): object {
   const { db, asyncCommitDb, kube, client, inFlightRuns, routing, checks, metrics } = resources
   const report = (error: unknown) => {
     checks.report('journal', error)
@@ -227,7 +227,7 @@ function activitiesOf({ log, onClose }: ProcessContext, resources: Resources): o
     ...routing,
     journal,
     objects: new ObjectCache(),
-    log,
+    log: logLevels.of('activities'),
     wingSettings: (controller) => of(controller)?.settings,
     notices: createNotificationStarter(client, settings.dispatcher, (controller) => of(controller)?.notifiers),
     observerOf: (controller) => of(controller)?.observer,
@@ -274,7 +274,7 @@ async function reportOwnHealth(
 
 /** Runs dispatcher, resync and workers until one of them ends or the process is stopped. */
 async function serve(
-  { log, stopping, onClose }: ProcessContext,
+  { log, logLevels, stopping, onClose }: ProcessContext,
   resources: Resources,
   workers: readonly Worker[],
 ): Promise<void> {
@@ -284,10 +284,8 @@ async function serve(
   const shared = { db, kube, log, now, registry }
   const waitingJobs = new WaitingJobs(shared, settings.dispatcher)
   const onSlowStart: DispatcherDeps['onSlowStart'] = async (...start) => await waitingJobs.reportSlowStart(...start)
-  const dispatcher = new Dispatcher(
-    { ...shared, asyncCommitDb, client, inFlightRuns, runMetrics, warn, onSlowStart, report: checks.report },
-    settings.dispatcher,
-  )
+  const own = { ...shared, log: logLevels.of('dispatcher'), asyncCommitDb, client, inFlightRuns, runMetrics }
+  const dispatcher = new Dispatcher({ ...own, warn, onSlowStart, report: checks.report }, settings.dispatcher)
   const running = [
     dispatcher.run(),
     listenForWakes({ databaseUrl: settings.databaseUrl, onWake: () => dispatcher.notify(), log }, stopping.signal),

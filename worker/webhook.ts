@@ -46,7 +46,7 @@ const settleMs = Math.min(Math.max(5 * intervalMs, 2000), settings.authorityLife
 
 await runProcess('webhook', config.logLevel, webhook)
 
-async function webhook({ log, stopping, onClose }: ProcessContext): Promise<void> {
+async function webhook({ log, logLevels, stopping, onClose }: ProcessContext): Promise<void> {
   const checks = createReadinessChecks()
   const wings = wingRules.map(({ names }) => names)
   const { metrics, onAnswer } = createProcessMetrics({ log, readiness: checks }, [
@@ -57,7 +57,7 @@ async function webhook({ log, stopping, onClose }: ProcessContext): Promise<void
   onClose(() => kube.close())
   const store = storeOf(kube)
   checks.report('configuration', new Error('the configuration is not written yet'))
-  const health = await serveHealth(checks, settings.healthHost, settings.healthPort, metrics)
+  const health = await serveHealth(checks, settings.healthHost, settings.healthPort, { metrics, logLevels })
   onClose(() => health.close())
 
   const initial = await firstCertificates(store, checks, { log, stopping })

@@ -1,7 +1,8 @@
 // The HTTP endpoints for health and metrics. GET /healthz: 200 while the process answers. GET /readyz: 200, or 503 with
-// the failing dependencies. GET /metrics: the metrics of the process, if it has some.
+// the failing dependencies. GET /metrics: the metrics of the process, if it has some. /loglevels: GET shows the log levels,
+// PUT changes them; only for requests from this machine or pod, without authentication.
 
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 export interface Readiness {
@@ -28,12 +29,23 @@ export interface MetricsText {
   text(): Promise<string>
 }
 
-/** Serves the endpoints; port 0 selects a free port. @param counting the metrics; absent: none. */
+/** The log levels of the process (log.ts). */
+export interface ChangeableLevels {
+  all(): Readonly<Record<string, string>>
+  set(level: string | null, component: string | null): string | undefined
+}
+
+export interface HealthOptions {
+  readonly metrics?: MetricsText
+  readonly logLevels?: ChangeableLevels
+}
+
+/** Serves the endpoints; port 0 selects a free port. */
 export async function serveHealth(
   readiness: Readiness,
   host: string,
   port: number,
-  counting?: MetricsText,
+  { metrics: counting, logLevels }: HealthOptions = {},
 ): Promise<Health> {
   const server = createServer((request, response) => {
     const path = request.url?.split('?')[0]
@@ -50,7 +62,8 @@ export async function serveHealth(
       )
       return
     }
-    const { status, body } = answer(readiness, path)
+    const { status, body } =
+      logLevels !== undefined && path === '/loglevels' ? answerLevels(logLevels, request) : answer(readiness, path)
     response.writeHead(status, { 'content-type': 'application/json' })
     response.end(`${JSON.stringify(body)}\n`)
   })
@@ -62,12 +75,27 @@ export async function serveHealth(
   return { port: boundPort, address: `${host}:${boundPort}`, close: async () => await closeServer(server) }
 }
 
-function answer({ field, failures }: Readiness, path: string | undefined): { status: number; body: object } {
+interface Answer {
+  readonly status: number
+  readonly body: object
+}
+
+function answer({ field, failures }: Readiness, path: string | undefined): Answer {
   if (path !== '/healthz' && path !== '/readyz') return { status: 404, body: { error: 'not found' } }
   const failing = path === '/readyz' ? failures() : {}
   return Object.keys(failing).length === 0
     ? { status: 200, body: { ok: true } }
     : { status: 503, body: { ok: false, [field]: failing } }
+}
+
+/** Processes of other machines cannot change levels, also if the port listens on all addresses. */
+function answerLevels(levels: ChangeableLevels, { method, url, socket }: IncomingMessage): Answer {
+  if (!/^(?:127\.|::1$|::ffff:127\.)/.test(socket.remoteAddress ?? ''))
+    return { status: 403, body: { error: 'log levels are for requests from 127.0.0.1 only; use kubectl port-forward' } }
+  if (method !== 'PUT') return { status: 200, body: levels.all() }
+  const query = new URL(url ?? '', 'http://localhost').searchParams
+  const problem = levels.set(query.get('level'), query.get('component'))
+  return problem === undefined ? { status: 200, body: levels.all() } : { status: 400, body: { error: problem } }
 }
 
 async function closeServer(server: Server): Promise<void> {

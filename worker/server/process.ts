@@ -4,10 +4,12 @@
 //   P2. Resources are closed in reverse order, also after an error; an error while closing one does not keep others open.
 //   P3. An error results the process with exit code 1, after all resources are closed.
 
-import { createLogger, type Logger } from './log.ts'
+import { createLogger, LogLevels, type Logger } from './log.ts'
 
 export interface ProcessContext {
   readonly log: Logger
+  /** The levels of this process's components; /loglevels of the health port shows and changes them. */
+  readonly logLevels: LogLevels
   /** Aborted by SIGTERM and SIGINT (P1), and by any part of the process whose end results the process. */
   readonly stopping: AbortController
   /** Registers a resource to close at the end (P2). */
@@ -26,15 +28,18 @@ export async function runProcess(
   run: (frame: ProcessContext) => Promise<void>,
 ): Promise<void> {
   const log = createLogger(name, logLevel)
+  const logLevels = new LogLevels(log)
   const stopping = new AbortController()
   onSignals(['SIGTERM', 'SIGINT'], () => stopping.abort())
   const closers: (() => Promise<unknown>)[] = []
-  const [end] = await Promise.allSettled([run({ log, stopping, onClose: (close) => void closers.push(close) })])
+  const [end] = await Promise.allSettled([
+    run({ log, logLevels, stopping, onClose: (close) => void closers.push(close) }),
+  ])
   stopping.abort()
   const results: PromiseSettledResult<unknown>[] = [end]
   for (const close of closers.reverse()) results.push(...(await Promise.allSettled([close()])))
   for (const each of results) if (each.status === 'rejected') throw each.reason
-  log.info(`${name} has stopped`)
+  log.info('the process has stopped')
 }
 
 /** Calls the listener for each of these signals. */

@@ -34,7 +34,7 @@ describe('a process', () => {
   it('ends with its work and closes its resources in reverse order', async () => {
     const { code, printed, complained } = await start('').end()
     expect({ code, printed }).toEqual({ code: 0, printed: ['open', 'closed second', 'closed first', 'over'] })
-    expect(complained).toContain('"msg":"test has stopped"')
+    expect(complained).toContain('"msg":"the process has stopped"')
   })
 
   it.each(['SIGTERM', 'SIGINT'] as const)('closes its resources after %s', async (signal) => {
