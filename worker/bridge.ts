@@ -7,7 +7,7 @@ import { loadOrCreateContentKey } from '../activities/journal/content-key.ts'
 import { type Database, openDatabase } from '../activities/journal/database.ts'
 import { ensurePartitions } from '../activities/journal/write/partitions.ts'
 import { pruneJournal } from '../activities/journal/write/retention.ts'
-import type { Sample } from '../activities/run/metrics.ts'
+import type { Metrics, Sample } from '../activities/run/metrics.ts'
 import { createKubeClient } from '../activities/kube/client.ts'
 import { measureSize } from '../activities/journal/read/gauges.ts'
 import { reflectorReadiness, createReflector, type Reflector } from './bridge/reflector.ts'
@@ -75,9 +75,7 @@ async function bridge({ log, logLevels, stopping, onClose }: ProcessContext): Pr
   }
   const reflectors = watchedKinds.map((watched) => createReflector(watched, shared))
 
-  for (const { kind } of reflectors)
-    for (const name of ['pawl_relists_total', 'pawl_watch_interruptions_total'] as const)
-      metrics.count(name, { kind }, 0)
+  startCounters(metrics, reflectors)
   metrics.measure(async () => [...lagsOf(reflectors), ...(await measureSize({ db }))])
   const health = await serveHealth(readiness, settings.healthHost, settings.healthPort, { metrics, logLevels })
   onClose(() => health.close())
@@ -120,6 +118,12 @@ function reportStopping(checks: ReadinessChecks, signal: AbortSignal): void {
     checks.report('process', new Error('the process is shutting down'))
   }
   signal.addEventListener('abort', report, { once: true })
+}
+
+/** The counters of each kind exist from the start, so that Prometheus sees the first increase. */
+function startCounters(metrics: Pick<Metrics, 'count'>, reflectors: readonly Reflector[]): void {
+  for (const { kind } of reflectors)
+    for (const name of ['pawl_relists_total', 'pawl_watch_interruptions_total']) metrics.count(name, { kind }, 0)
 }
 
 function lagsOf(reflectors: readonly Reflector[]): readonly Sample[] {
