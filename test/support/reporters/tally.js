@@ -14,6 +14,7 @@ const NOT_EVERYWHERE = [
   { file: 'landscaper/bounded/bounded-process.test.ts', title: '', needs: 'Linux' },
   { file: 'landscaper/bounded/bounded-thread.test.ts', title: '', needs: 'Linux' },
   { file: 'bench/processes.test.ts', title: '', needs: 'Linux' },
+  { file: 'worker/monitoring.test.ts', title: 'promtool', needs: 'promtool, which takes ten minutes to build' },
 ]
 
 /**
