@@ -70,9 +70,13 @@ async function run(...args: string[]): Promise<string> {
   return (await promisify(execFile)(helm, args)).stdout
 }
 
+function valueFlags(values: object): readonly string[] {
+  return Object.entries(values).flatMap(([name, value]) => ['--set-json', `${name}=${JSON.stringify(value)}`])
+}
+
 async function renderText(values: object): Promise<string> {
   const place = ['--namespace', NAMESPACE, '--kube-version', '1.34.4']
-  return await run('template', 'pawl', CHART, ...place, '--set-json', JSON.stringify(values))
+  return await run('template', 'pawl', CHART, ...place, ...valueFlags(values))
 }
 
 async function render(values: object): Promise<readonly Manifest[]> {
@@ -91,7 +95,7 @@ describe('the chart', () => {
   })
 
   it.each(VARIANTS)('passes lint, strict validation and Pod Security with %j', async (values) => {
-    await run('lint', '--strict', CHART, '--set-json', JSON.stringify(values))
+    await run('lint', '--strict', CHART, ...valueFlags(values))
     const manifests = await render(values)
     expect(manifests.map(({ kind, metadata }) => `${kind}/${metadata.name}`)).toContain('Deployment/pawl-worker')
     for (const manifest of manifests) {
