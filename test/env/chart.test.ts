@@ -84,6 +84,11 @@ async function render(values: object): Promise<readonly Manifest[]> {
   return parseAllDocuments(text).flatMap((one) => (one.toJS() === null ? [] : [one.toJS() as Manifest]))
 }
 
+async function apply(path: string, body: object): Promise<void> {
+  const query = { dryRun: 'All', fieldValidation: 'Strict', fieldManager: 'chart-test', force: 'true' }
+  await kube.request('PATCH', path, { body, query, contentType: 'application/apply-patch+yaml' })
+}
+
 async function send(path: string, body: object): Promise<void> {
   await kube.request('POST', path, { body, query: { dryRun: 'All', fieldValidation: 'Strict' } })
 }
@@ -101,7 +106,8 @@ describe('the chart', () => {
     for (const manifest of manifests) {
       const plural = PLURALS[manifest.kind] ?? `unknown kind ${manifest.kind}`
       const { apiVersion, metadata, spec } = manifest
-      await send(resourcePath({ apiVersion, plural }, metadata.namespace), manifest)
+      // Apply, because other test files have created cluster roles of the same names.
+      await apply(`${resourcePath({ apiVersion, plural }, metadata.namespace)}/${metadata.name}`, manifest)
       const template = spec?.template
       if (template === undefined) continue
       // Pod Security rejects pods only; Deployments get a warning. The admission of accounts needs an existing account.
