@@ -1,9 +1,10 @@
-// `pawl gen`: writes what derives from the kinds, the wings and the deployers: deploy/crds, deploy/rbac, workflows/index.ts, the registries, the pages
+// `pawl gen`: writes what derives from the kinds, the wings and the deployers: deploy/crds, deploy/rbac, the roles of deploy/chart, workflows/index.ts, the registries, the pages
 // of flags and kinds in docs/reference, and the module of each controller.cm. `--check` changes nothing and exits 1 with a summary and the differences when something is stale.
 
 import { join, relative, sep } from 'node:path'
 
 import { admissionIndex, readAdmissions } from './gen/admission-index.ts'
+import { chartRoles } from './gen/chart-roles.ts'
 import { compileFile, readText } from './gen/controller/controller-files.ts'
 import { staleText } from './gen/controller-modules.ts'
 import { controllerIndex, workflowIndex } from './gen/controller-index.ts'
@@ -20,6 +21,7 @@ import { partsByWing, readParts } from './gen/wing-rbac.ts'
 const DOCUMENT = 'controller.cm'
 const CRDS = 'deploy/crds'
 const RBAC = 'deploy/rbac'
+const CHART_ROLES = 'deploy/chart/templates/rbac.yaml'
 
 export interface GenOptions {
   /** The checkout to read from and write to. */
@@ -69,7 +71,10 @@ async function generatedFiles(root: string): Promise<GeneratedFiles> {
     ),
     ...roleFiles(RBAC, partsByWing(parts)),
     ...(validating.length > 0
-      ? [[`${RBAC}/webhook.yaml`, webhookRoles({ validating, mutating }, DEFAULT_SECRET)] as const]
+      ? [
+          [`${RBAC}/webhook.yaml`, webhookRoles({ validating, mutating }, DEFAULT_SECRET)] as const,
+          [CHART_ROLES, chartRoles(parts, { validating, mutating }, DEFAULT_SECRET)] as const,
+        ]
       : []),
     ['workflows/index.ts', workflowIndex(folders)],
     ['workflows/admission.gen.ts', admissionIndex(admissions)],

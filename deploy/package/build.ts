@@ -15,7 +15,7 @@ const COMPILED = ['workflows', 'activities', 'worker', 'migrations']
 // Files that Pawl reads at run time, and documentation.
 const COPIED = [
   ...['README.md', 'LICENSE', 'CHANGELOG.md', 'docs', 'examples', 'worker/pawl.js', 'worker/pawl-injector.js'],
-  ...['deploy/binaries', 'deploy/crds', 'deploy/rbac', 'deploy/setup', 'deploy/templates/engine.wasm.br', 'deploy/templates/engine.sha256'],
+  ...['deploy/binaries', 'deploy/chart', 'deploy/crds', 'deploy/rbac', 'deploy/setup', 'deploy/templates/engine.wasm.br', 'deploy/templates/engine.sha256'],
   ...['deploy/api.yaml', 'deploy/webhook.yaml', 'deploy/templates/LICENSES.txt'],
 ]
 // Only the checkout has the pictures of the docs.

@@ -4,10 +4,12 @@ import { readFileSync } from 'node:fs'
 
 /**
  * `temporal` is the development server; `temporal-server` and `temporal-sql-tool` are Temporal's real server, fetched
- * only when needed. `registry` (an OCI registry) and `ocm` (creates components) are for tests.
+ * only when needed. `registry` (an OCI registry), `ocm` (creates components) and `helm`
+ * (installs the chart) are for tests.
  */
 export type BinaryName =
   | 'etcd'
+  | 'helm'
   | 'kube-apiserver'
   | 'kube-controller-manager'
   | 'kube-scheduler'

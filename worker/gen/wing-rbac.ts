@@ -114,16 +114,27 @@ export function partsByWing({ folders, controllers, wings }: FoundParts): Readon
  * @throws when a wing is unknown.
  */
 export async function wingRights(wings: readonly string[], scope: 'cluster' | 'namespaces'): Promise<readonly Right[]> {
-  const found = await readParts(ROOT)
+  return [...engineRights(), ...rightsOfWings(await readParts(ROOT), wings, scope)]
+}
+
+/** The rights of workers with any controllers. */
+export function engineRights(): readonly Right[] {
+  return ENGINE_RULES.map((rule): Right => ({ process: 'worker', place: 'beside the target', rule }))
+}
+
+/** As `wingRights`, without the rights of the engine. */
+export function rightsOfWings(
+  found: FoundParts,
+  wings: readonly string[],
+  scope: 'cluster' | 'namespaces',
+): readonly Right[] {
   const switched = found.wings.flatMap(({ declared }) => Object.keys(declared?.value.switches ?? {}))
   const off = new Set(scope === 'cluster' ? [] : switched)
   const known = partsByWing(found)
-  const engine = ENGINE_RULES.map((rule): Right => ({ process: 'worker', place: 'beside the target', rule }))
-  const rights = wings.flatMap((wing) => {
+  return wings.flatMap((wing) => {
     const parts = known.get(wing)
     if (parts !== undefined)
       return rightsOfWing({ ...parts, controllers: parts.controllers.filter(({ name }) => !off.has(name)) })
     throw new Error(`unknown wing "${wing}"; expected ${[...known.keys()].join(' or ')}`)
   })
-  return [...engine, ...rights]
 }

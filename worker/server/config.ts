@@ -152,7 +152,7 @@ function isStartedByNpx(env: Environment): boolean {
 
 const NAMED = [
   ...['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubectl', 'kwok'],
-  ...['temporal', 'temporal-server', 'temporal-sql-tool', 'registry', 'ocm'],
+  ...['temporal', 'temporal-server', 'temporal-sql-tool', 'registry', 'ocm', 'helm'],
 ]
 
 function namedBinaries(env: Environment): Config['binaries'] {

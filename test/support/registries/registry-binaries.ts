@@ -1,9 +1,9 @@
-// Obtains the binaries of the OCI registry and the OCM command line, which only tests use.
+// Obtains the binaries of the OCI registry, the OCM command line and Helm, which only tests use.
 
 import { obtainBinaries } from '../../../worker/dev/obtain.ts'
 import { readConfig } from '../../../worker/server/config.ts'
 
-const NAMES = ['registry', 'ocm'] as const
+const NAMES = ['registry', 'ocm', 'helm'] as const
 const progress = (line: string) => process.stderr.write(`servers: ${line}\n`)
 
 export async function registryBinary(name: (typeof NAMES)[number]): Promise<string> {
@@ -12,7 +12,7 @@ export async function registryBinary(name: (typeof NAMES)[number]): Promise<stri
 
 /**
  * Obtains the binaries before the tests run, so that a build does not count towards a test's timeout. Only logs errors,
- * because most tests need no registry.
+ * because most tests need none of them.
  */
 export async function prepareRegistryBinaries(): Promise<void> {
   for (const name of NAMES)

@@ -5,7 +5,7 @@ import { type Progress, obtainBinaries } from '../../../worker/dev/obtain.ts'
 import { neededBinaries } from '../../../worker/dev/servers.ts'
 import { readConfig } from '../../../worker/server/config.ts'
 
-const OF_TESTS = ['registry', 'ocm', 'temporal-server', 'temporal-sql-tool'] as const
+const OF_TESTS = ['registry', 'ocm', 'helm', 'temporal-server', 'temporal-sql-tool'] as const
 
 const progress: Progress = (line) => process.stdout.write(`servers: ${line}\n`)
 const options = { config: readConfig(), progress }
