@@ -8,7 +8,7 @@ import * as activities from '../../../activities/foundationdb/database/activitie
 import type { DatabaseParts } from '../../../activities/foundationdb/database/activities.ts'
 import type { PodFiles, PodFilesResult } from '../../../activities/foundationdb/pod-client/sync-pods.ts'
 import { sha256, type ActivityContext, type JsonObject, wishedMs } from '../../../workflows/kit/index.ts'
-import { type FakedFaults, type PassCourse, runPass } from '../../../workflows/kit/testing/index.ts'
+import { type FakedFaults, runPass } from '../../../workflows/kit/testing/index.ts'
 import { clusterController } from '../../../workflows/foundationdb/cluster/controller.ts'
 import type {
   ClusterSpec,
@@ -26,7 +26,7 @@ import {
   serviceView,
   taintedNodeView,
 } from '../../../workflows/foundationdb/cluster/observed.ts'
-import type { ClusterState } from '../../../workflows/foundationdb/cluster/pass.ts'
+import { startedPod, START_TEXT, taintedNode, withAddress } from './assigned-fields.ts'
 import {
   copyFiles,
   isUnified,
@@ -37,13 +37,12 @@ import {
 } from './pod-processes.ts'
 import type { CallRecorder } from './disturbed-calls.ts'
 import { type Clock, MemoryDatabase } from './memory-database.ts'
+import { countWrites, type Course, eventReasons, summarizeEffects } from './pass-summaries.ts'
 
-type Course = PassCourse<ClusterState, FoundationDBCluster>
 type Texts = Readonly<Record<string, string>>
 
 /** 2026-01-01. */
 const START_SECONDS = 1_767_225_600
-const START_TEXT = '2026-01-01T00:00:00Z'
 
 export class ClusterWorld {
   readonly clock: Clock
@@ -189,12 +188,7 @@ export class ClusterWorld {
 
   /** The effects on the database since the last call of `takeEffects`: process groups by their classes, addresses by their number, such as `exclude no_wait storage`. */
   get effects(): readonly string[] {
-    return this.database.effects.map((effect) => {
-      const words = effect.replaceAll(/locality_instance_id:(?:\S+-)?([a-z_]+)-\d+/g, '$1').split(' ')
-      const addresses = words.filter((word) => /^[\d.]+:\d+/.test(word)).length
-      const others = words.filter((word) => !/^[\d.]+:\d+/.test(word))
-      return [...new Set(others), ...(addresses === 0 ? [] : [`${addresses} addresses`])].join(' ')
-    })
+    return summarizeEffects(this.database.effects)
   }
 
   takeEffects(): readonly string[] {
@@ -205,17 +199,12 @@ export class ClusterWorld {
 
   /** The number of writes of all passes since the last call of `takePasses`, by verb and kind. */
   get writes(): Readonly<Record<string, number>> {
-    const counts: Record<string, number> = {}
-    for (const { verb, object } of this.courses.flatMap(({ writes }) => writes)) {
-      const text = `${verb} ${object.kind}`
-      counts[text] = (counts[text] ?? 0) + 1
-    }
-    return counts
+    return countWrites(this.courses)
   }
 
   /** Reasons of the Events of all passes since the last call of `takePasses`, without repetitions. */
   get events(): readonly string[] {
-    return [...new Set(this.courses.flatMap(({ events }) => events.map(({ reason }) => reason)))]
+    return eventReasons(this.courses)
   }
 
   takePasses(): readonly Course[] {
@@ -264,17 +253,7 @@ export class ClusterWorld {
   taintNodeOf(name: string, key: string): void {
     const pod = this.pods.find(({ metadata }) => metadata.name === name)
     const { nodeName = '' } = (pod?.['spec'] ?? {}) as { readonly nodeName?: string }
-    const metadata = {
-      name: nodeName,
-      namespace: '',
-      uid: nodeName,
-      resourceVersion: '1',
-      generation: 1,
-      creationTimestamp: START_TEXT,
-    }
-    const timeAdded = new Date(this.clock.seconds * 1000).toISOString()
-    const taint = { key, effect: 'NoSchedule', timeAdded }
-    this.nodes = [...this.nodes, { apiVersion: 'v1', kind: 'Node', metadata, spec: { taints: [taint] } }]
+    this.nodes = [...this.nodes, taintedNode(nodeName, key, this.clock.seconds)]
   }
 
   annotatePod(name: string, annotations: Texts): void {
@@ -367,27 +346,14 @@ export class ClusterWorld {
     if (pod['status'] !== undefined) return pod
     const count = ++this.created
     const address = `10.${this.place}.${Math.floor(count / 200)}.${(count % 200) + 1}`
-    const spec = pod['spec'] as {
-      readonly containers: readonly { readonly name: string }[]
-      readonly nodeName?: string
-    }
     const { name } = pod.metadata
     this.files.set(name, copyFiles(podView(pod), (this.configMap?.['data'] ?? {}) as Texts))
-    return {
-      ...pod,
-      metadata: {
-        ...pod.metadata,
-        uid: `uid-${count}`,
-        creationTimestamp: new Date(this.clock.seconds * 1000).toISOString(),
-      },
-      spec: { ...spec, nodeName: this.nodeOf(name, count) },
-      status: {
-        phase: 'Running',
-        podIP: address,
-        podIPs: [{ ip: address }],
-        containerStatuses: spec.containers.map((one) => ({ name: one.name, ready: true })),
-      },
-    }
+    return startedPod(pod, {
+      uid: `uid-${count}`,
+      seconds: this.clock.seconds,
+      node: this.nodeOf(name, count),
+      address,
+    })
   }
 
   /** W1. Starts the missing processes and ends those without a Pod. */
@@ -410,9 +376,4 @@ export class ClusterWorld {
 
 function keyOf({ kind, metadata }: { readonly kind: string; readonly metadata: { readonly name: string } }): string {
   return `${kind} ${metadata.name}`
-}
-
-function withAddress(service: JsonObject, at: number): JsonObject {
-  const spec = service['spec'] as { readonly clusterIP?: string }
-  return { ...service, spec: { ...spec, clusterIP: spec.clusterIP ?? `10.96.0.${at + 1}` } }
 }
