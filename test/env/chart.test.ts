@@ -24,11 +24,20 @@ const PEERS = { to: [{ ipBlock: { cidr: '0.0.0.0/0' } }] }
 
 // The plural of each kind of the chart.
 const PLURALS: Readonly<Record<string, string>> = {
-  ...{ ConfigMap: 'configmaps', Secret: 'secrets', Service: 'services', ServiceAccount: 'serviceaccounts' },
-  ...{ Deployment: 'deployments', StatefulSet: 'statefulsets', Job: 'jobs' },
-  ...{ NetworkPolicy: 'networkpolicies', PodDisruptionBudget: 'poddisruptionbudgets' },
-  ...{ HorizontalPodAutoscaler: 'horizontalpodautoscalers', Role: 'roles', RoleBinding: 'rolebindings' },
-  ...{ ClusterRole: 'clusterroles', ClusterRoleBinding: 'clusterrolebindings' },
+  ConfigMap: 'configmaps',
+  Secret: 'secrets',
+  Service: 'services',
+  ServiceAccount: 'serviceaccounts',
+  Deployment: 'deployments',
+  StatefulSet: 'statefulsets',
+  Job: 'jobs',
+  NetworkPolicy: 'networkpolicies',
+  PodDisruptionBudget: 'poddisruptionbudgets',
+  HorizontalPodAutoscaler: 'horizontalpodautoscalers',
+  Role: 'roles',
+  RoleBinding: 'rolebindings',
+  ClusterRole: 'clusterroles',
+  ClusterRoleBinding: 'clusterrolebindings',
 }
 const VARIANTS: readonly object[] = [
   {},
@@ -144,7 +153,8 @@ function undescribed(path: string, { description, properties = {} }: SchemaNode)
 
 function withoutReferences(template: object): object {
   const { metadata, spec } = template as { metadata: object; spec: Readonly<Record<string, unknown>> }
-  const { serviceAccountName: _account, priorityClassName: _class, ...rest } = spec
+  const references = ['serviceAccountName', 'priorityClassName']
+  const rest = Object.fromEntries(Object.entries(spec).filter(([field]) => !references.includes(field)))
   const volumes = [...((rest['volumes'] ?? []) as object[])]
   const hasData = JSON.stringify(rest).includes('"mountPath":"/data"')
   if (hasData) volumes.push({ name: 'data', emptyDir: {} })
