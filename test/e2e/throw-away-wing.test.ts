@@ -61,7 +61,8 @@ describe('a wing that is added as folders', () => {
   it('changes only generated files outside of its folders', async () => {
     expect(checkout.pawl('gen', '--check')).toBe('')
     const changed = await checkout.changed()
-    const generated = /\.gen\.ts$|^workflows\/index\.ts$|^deploy\/rbac\/webhook\.yaml$/
+    const generated =
+      /\.gen\.ts$|^workflows\/index\.ts$|^deploy\/chart\/templates\/rbac\.yaml$|^deploy\/rbac\/webhook\.yaml$/
     expect(changed.filter((path) => !generated.test(path))).toEqual([])
     expect(changed).toContain('workflows/controllers.gen.ts')
   })

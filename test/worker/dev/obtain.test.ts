@@ -159,7 +159,7 @@ describe('the pins of this checkout', () => {
   it('name a release for this platform, or no release', () => {
     const { key } = platform()
     const names = Object.entries(readPins()).filter(([name]) => !name.startsWith('$'))
-    expect(names).toHaveLength(11)
+    expect(names).toHaveLength(12)
     for (const [, pin] of names) expect(pin.download.platforms.includes(key) || !key.startsWith('linux')).toBe(true)
   })
 })
