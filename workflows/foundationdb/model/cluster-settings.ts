@@ -45,6 +45,7 @@ export interface FaultDomain {
 }
 
 export interface Routing {
+  /** DNS names of Pods need it. */
   readonly headlessService: boolean
   readonly publicIPSource: 'pod' | 'service'
   readonly podIPFamily: 4 | 6 | undefined
@@ -139,13 +140,14 @@ function faultDomainOf({ faultDomain = {} }: ClusterSpec): FaultDomain {
 
 function routingOf({ routing = {}, services = {} }: ClusterSpec): Routing {
   const useDNSInClusterFile = routing.useDNSInClusterFile ?? false
+  const defineDNSLocalityFields = useDNSInClusterFile || (routing.defineDNSLocalityFields ?? false)
   const { podIPFamily } = routing
   return {
-    headlessService: routing.headlessService ?? services.headless ?? false,
+    headlessService: defineDNSLocalityFields || (routing.headlessService ?? services.headless ?? false),
     publicIPSource: routing.publicIPSource ?? services.publicIPSource ?? 'pod',
     podIPFamily: podIPFamily === 4 || podIPFamily === 6 ? podIPFamily : undefined,
     useDNSInClusterFile,
-    defineDNSLocalityFields: routing.defineDNSLocalityFields ?? useDNSInClusterFile,
+    defineDNSLocalityFields,
     dnsDomain: routing.dnsDomain ?? 'cluster.local',
   }
 }
