@@ -139,11 +139,11 @@ function faultDomainOf({ faultDomain = {} }: ClusterSpec): FaultDomain {
 }
 
 function routingOf({ routing = {}, services = {} }: ClusterSpec): Routing {
-  const useDNSInClusterFile = routing.useDNSInClusterFile ?? false
-  const defineDNSLocalityFields = useDNSInClusterFile || (routing.defineDNSLocalityFields ?? false)
+  const useDNSInClusterFile = routing.useDNSInClusterFile === true
+  const defineDNSLocalityFields = useDNSInClusterFile || routing.defineDNSLocalityFields === true
   const { podIPFamily } = routing
   return {
-    headlessService: defineDNSLocalityFields || (routing.headlessService ?? services.headless ?? false),
+    headlessService: defineDNSLocalityFields || (routing.headlessService ?? services.headless) === true,
     publicIPSource: routing.publicIPSource ?? services.publicIPSource ?? 'pod',
     podIPFamily: podIPFamily === 4 || podIPFamily === 6 ? podIPFamily : undefined,
     useDNSInClusterFile,
