@@ -255,6 +255,7 @@ describe('the architecture checker', () => {
     ['activities/kube/client.ts', "import { config } from '../../worker/server/config.ts'"],
     ['activities/kube/client.ts', "import type { Config } from '../../worker/server/config.ts'"],
     ['activities/kube/write.ts', "import { begin } from '../run/begin.ts'"],
+    ['activities/templates/engine-module.ts', "import { readYaml } from '../yaml/read-yaml.ts'"],
     [
       'activities/journal/write/jobs.ts',
       "import { executionKind } from '../../../workflows/landscaper/execution/kind.ts'",

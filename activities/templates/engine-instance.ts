@@ -55,11 +55,11 @@ export function startEngine(module: WasmModule): EngineInstance {
     throw new EngineExit()
   }
   let stderrText = ''
-  const keep = (text: string) => {
+  const collectStderr = (text: string) => {
     if (stderrText.length < MAX_STDERR_BYTES) stderrText += text
   }
   imports['fd_write'] = (fd: number, vectors: number, count: number, writtenAt: number) =>
-    dropOutput(memory(), { fd, vectors, count, writtenAt }, keep)
+    dropOutput(memory(), { fd, vectors, count, writtenAt }, collectStderr)
   const instance = instantiate(module, { wasi_snapshot_preview1: imports })
   const memory = () => instance.exports['memory'] as WasmMemory
   wasi.initialize(instance)
@@ -72,11 +72,11 @@ export function startEngine(module: WasmModule): EngineInstance {
   }
 }
 
-/** @param keep receives the text on stderr. */
+/** @param collectStderr receives the text on stderr. */
 function dropOutput(
   memory: WasmMemory,
   call: { fd: number; vectors: number; count: number; writtenAt: number },
-  keep: (text: string) => void,
+  collectStderr: (text: string) => void,
 ): number {
   const view = new DataView(memory.buffer)
   let written = 0
@@ -84,7 +84,8 @@ function dropOutput(
     const vector = call.vectors + index * IOVEC_BYTES
     const size = view.getUint32(vector + SIZE_BYTES, true)
     written += size
-    if (call.fd === STDERR) keep(Buffer.from(memory.buffer, view.getUint32(vector, true), size).toString('latin1'))
+    if (call.fd === STDERR)
+      collectStderr(Buffer.from(memory.buffer, view.getUint32(vector, true), size).toString('latin1'))
   }
   view.setUint32(call.writtenAt, written, true)
   return 0
