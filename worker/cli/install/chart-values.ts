@@ -1,4 +1,4 @@
-// The values of the chart: those of values.yaml, overridden by the files of `--values` and the flags `--set` in their
+// Reads the values of the chart: values.yaml, overridden by the files of `--values` and the flags `--set` in their
 // order, as Helm does it.
 //
 //   V1. Maps are merged; any other value replaces the default. null removes a default.

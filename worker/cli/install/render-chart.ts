@@ -1,6 +1,6 @@
 // Renders deploy/chart with the template engine that deployers use, so that Helm is not needed.
 //
-//   R1. The objects are those of `helm template`; chart.test.ts compares them with real Helm.
+//   R1. It renders the same objects as `helm template`. test/env/install-command.test.ts compares both.
 //   R2. Objects with pods come last, because they need the others.
 
 import { readdir, readFile } from 'node:fs/promises'
