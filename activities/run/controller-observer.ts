@@ -13,9 +13,17 @@ export interface ControllerObserver {
     event: ControllerEvent & { readonly namespace: string; readonly name: string; readonly reason: string },
   ): void
   passBegan?(event: ControllerEvent & { readonly workflowID: string }): void
-  passEnded?(event: ControllerEvent & { readonly workflowID: string }): void
+  passEnded?(event: ControllerEvent & PassEnd): void
   /** The controller changed fields of the status. */
   statusWritten?(event: ControllerEvent & StatusWrite): void
+}
+
+export interface PassEnd {
+  readonly workflowID: string
+  readonly namespace: string
+  readonly name: string
+  /** The code of the error that ended the pass. */
+  readonly fault: string | undefined
 }
 
 export interface StatusWrite {

@@ -1,7 +1,8 @@
 // Counts what runs do, for Prometheus (kit/run/metrics.ts): activities and the dispatcher report here. Counting is in memory and makes no request.
 //
 //   C1. A run is known by its workflow ID until it ends; the maps keep at most MAX_RUNS runs, because a run may continue in another worker.
-//   C2. Label values are the names of controllers and words from code. Should code pass others, at most MAX_VALUES of them become series.
+//   C2. Each latency of a start is counted once. A run in job mode writes before its first pass, a run in level mode after it.
+//   C3. Label values are the names of controllers and words from code. Should code pass others, at most MAX_VALUES of them become series.
 
 import { controllerInID, type WORKER_METRICS } from '../../workflows/kit/index.ts'
 import type { Metrics, Sample } from './metrics.ts'
@@ -18,6 +19,7 @@ interface Start {
   readonly dueMs: number
   readonly isByEvent: boolean
   hasPass: boolean
+  hasWrite: boolean
 }
 
 /** The answer to a write (kube/write-request.ts). */
@@ -65,7 +67,7 @@ export class RunMetrics {
 
   /** The dispatcher starts a run. @param seq number of the journal event of the wake; 0 for a due time. */
   runStarting(workflowID: string, { due, seq }: { readonly due: Date; readonly seq: number }): void {
-    remember(this.#starts, workflowID, { dueMs: due.getTime(), isByEvent: seq > 0, hasPass: false })
+    remember(this.#starts, workflowID, { dueMs: due.getTime(), isByEvent: seq > 0, hasPass: false, hasWrite: false })
   }
 
   /** A pass begins to observe. */
@@ -74,6 +76,7 @@ export class RunMetrics {
     const start = this.#starts.get(workflowID)
     if (start === undefined || start.hasPass) return
     start.hasPass = true
+    this.#forgetCounted(workflowID, start)
     this.#observe('pawl_wake_to_start_seconds', start.dueMs, { controller: controllerInID(workflowID) })
   }
 
@@ -117,8 +120,9 @@ export class RunMetrics {
     this.#count('pawl_writes_total', { controller, verb, result: answer.result })
     if (answer.conflicted === true) this.#count('pawl_write_conflicts_total', { controller })
     const start = this.#starts.get(workflowID)
-    if (answer.wrote !== true || start === undefined) return
-    this.#starts.delete(workflowID)
+    if (answer.wrote !== true || start === undefined || start.hasWrite) return
+    start.hasWrite = true
+    this.#forgetCounted(workflowID, start)
     if (start.isByEvent) this.#observe('pawl_event_to_first_write_seconds', start.dueMs, { controller })
   }
 
@@ -139,6 +143,11 @@ export class RunMetrics {
     ]
   }
 
+  /** C2 */
+  #forgetCounted(workflowID: string, { hasPass, hasWrite }: Start): void {
+    if (hasPass && hasWrite) this.#starts.delete(workflowID)
+  }
+
   #count(name: MetricName, labels: Readonly<Record<string, string>>): void {
     this.#metrics.count(name, labels)
   }
@@ -147,7 +156,7 @@ export class RunMetrics {
     this.#metrics.observe(name, Math.max(0, this.#nowMs() - sinceMs) / 1000, labels)
   }
 
-  /** C2 */
+  /** C3 */
   #bounded(label: string, value: string): string {
     const key = `${label} ${value}`
     if (this.#values.size < MAX_VALUES) this.#values.add(key)

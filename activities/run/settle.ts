@@ -55,10 +55,12 @@ export const statusActivities = (
 
   /** Closes the run's row in the journal. A row that is already closed is not changed. */
   async endRun({ outcome, gone = [], ...run }) {
-    processDeps.runMetrics?.jobEnded(controllerOf(run), outcome)
     const hosted = gone.map((child) => hostedJob(processDeps, { ...run, ...child }, undefined))
     await recordHosted(processDeps.db, hosted, processDeps.now())
     await endRun(processDeps, run, outcome)
+    // Temporal repeats the activity when the journal fails.
+    for (const child of gone) processDeps.runMetrics?.jobEnded(controllerOf(child.by), 'Deleted')
+    processDeps.runMetrics?.jobEnded(controllerOf(run), outcome)
   },
 })
 

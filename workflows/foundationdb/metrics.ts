@@ -44,10 +44,19 @@ export const FOUNDATIONDB_METRICS = {
   fdb_operator_backup_running: { ...CLUSTER, help: '1 if a backup runs, else 0.' },
   fdb_operator_backup_paused: { ...CLUSTER, help: '1 if the agents of a backup are paused, else 0.' },
   fdb_operator_backup_restorable: { ...CLUSTER, help: '1 if a backup can be restored, else 0.' },
+  fdb_operator_backup_seconds_since_last_restorable_point: {
+    ...CLUSTER,
+    help: 'Time since the latest restorable point of a backup advanced; a running backup is read once per minute.',
+  },
   fdb_operator_backup_agent_count: { ...CLUSTER, help: 'Agents of a backup that are ready and up to date.' },
   fdb_operator_backup_desired_agent_count: { ...CLUSTER, help: 'Desired number of agents of a backup.' },
   fdb_operator_backup_latest_reconciled_status: { ...CLUSTER, help: 'Last reconciled generation of a backup.' },
   fdb_operator_backup_reconciled_status: { ...CLUSTER, help: '1 if the generation of a backup is reconciled, else 0.' },
+  fdb_operator_backup_reconcile_errors_total: {
+    type: 'counter',
+    labels: ['namespace', 'subreconciler'],
+    help: 'Errors of backups by the step that failed, or by the code of an error of the API server.',
+  },
 } as const satisfies MetricTable
 
 export type FoundationDBMetric = keyof typeof FOUNDATIONDB_METRICS

@@ -19,6 +19,9 @@ import {
   type ValueOf,
 } from '../kit/index.ts'
 
+/** The name of the controller of DeployItems. It is part of workflow IDs. */
+export const DEPLOY_CONTROLLER = 'deploy'
+
 /** The finalizer of Installation, Execution, DeployItem and TargetSync. */
 export const FINALIZER = 'finalizer.landscaper.gardener.cloud'
 

@@ -39,6 +39,8 @@ export interface BackupStatus {
   readonly url: string | undefined
   /** Undefined until an agent has begun the backup. */
   readonly snapshotPeriodSeconds: number | undefined
+  /** The version of the latest restorable point. Undefined: nothing can be restored. */
+  readonly restorableVersion: number | undefined
 }
 
 export interface RestoreOptions {
@@ -179,6 +181,7 @@ export function parseBackupStatus(text: string): BackupStatus {
     isRestorable: status.at('Restorable').boolean() ?? false,
     url: status.at('DestinationURL').optionalText(),
     snapshotPeriodSeconds: status.at('SnapshotIntervalSeconds').number(),
+    restorableVersion: status.at('LatestRestorablePoint', 'Version').number(),
   }
 }
 

@@ -15,7 +15,7 @@ import type { KubeClient } from '../../kube/client.ts'
 import { isNotFound } from '../../kube/errors.ts'
 import { resourcePath } from '../../kube/resource-path.ts'
 import type { Measure, Sample } from '../../run/metrics.ts'
-import { backupSamples, clusterSamples } from './samples.ts'
+import { type AgeSample, backupSamples, clusterSamples } from './samples.ts'
 
 const MOST_OBJECTS = 500
 /** Requests at the same time. */
@@ -31,7 +31,7 @@ export interface ListedObject {
 
 interface MeasuredKind {
   readonly kind: { readonly group: string; readonly kind: string; readonly apiVersion: string; readonly plural: string }
-  readonly samplesOf: (object: never) => readonly Sample[]
+  readonly samplesOf: (object: never) => readonly (Sample | AgeSample)[]
 }
 
 const KINDS: readonly MeasuredKind[] = [
@@ -40,9 +40,14 @@ const KINDS: readonly MeasuredKind[] = [
 ]
 
 /** The measurement throws errors of the journal and of the API server. */
-export function measureFoundationDB({ db, cluster, kube }: Pick<Deps, 'db' | 'cluster' | 'kube'>): Measure {
+export function measureFoundationDB({
+  db,
+  cluster,
+  kube,
+  now,
+}: Pick<Deps, 'db' | 'cluster' | 'kube' | 'now'>): Measure {
   const measures = KINDS.map((measured) =>
-    measureKind(measured, kube, async () =>
+    measureKind(measured, { kube, now }, async () =>
       livingObjects(db, cluster, measured.kind)
         .select(['uid', 'namespace', 'name', 'resource_version'])
         .orderBy('namespace')
@@ -57,11 +62,11 @@ export function measureFoundationDB({ db, cluster, kube }: Pick<Deps, 'db' | 'cl
 /** @param list lists the objects of the kind. */
 export function measureKind(
   { kind, samplesOf }: MeasuredKind,
-  kube: Pick<KubeClient, 'request'>,
+  { kube, now }: { readonly kube: Pick<KubeClient, 'request'>; readonly now: () => Date },
   list: () => Promise<readonly ListedObject[]>,
 ): Measure {
-  let known = new Map<string, { readonly version: number; readonly samples: readonly Sample[] }>()
-  const read = async ({ namespace, name }: ListedObject): Promise<readonly Sample[]> => {
+  let known = new Map<string, { readonly version: number; readonly samples: readonly (Sample | AgeSample)[] }>()
+  const read = async ({ namespace, name }: ListedObject): Promise<readonly (Sample | AgeSample)[]> => {
     try {
       return samplesOf(await kube.request<never>('GET', resourcePath(kind, namespace, name)))
     } catch (error) {
@@ -82,6 +87,13 @@ export function measureKind(
         }),
       )
     known = next
-    return [...next.values()].flatMap(({ samples }) => samples)
+    const nowMs = now().getTime()
+    return [...next.values()].flatMap(({ samples }) => samples.map((sample) => atTime(sample, nowMs)))
   }
+}
+
+function atTime(sample: Sample | AgeSample, nowMs: number): Sample {
+  if ('value' in sample) return sample
+  const { sinceMs, ...gauge } = sample
+  return { ...gauge, value: Math.max(0, nowMs - sinceMs) / 1000 }
 }

@@ -62,7 +62,12 @@ function hasCondition({ processGroupConditions = [] }: ProcessGroupStatus, condi
   return processGroupConditions.some(({ type }) => type === condition)
 }
 
-export function backupSamples({ metadata, spec, status = {} }: FoundationDBBackup): readonly Sample[] {
+/** A gauge whose value is the age of a time in seconds. */
+export interface AgeSample extends Omit<Sample, 'value'> {
+  readonly sinceMs: number
+}
+
+export function backupSamples({ metadata, spec, status = {} }: FoundationDBBackup): readonly (Sample | AgeSample)[] {
   const gauge = gaugeOf(metadata)
   const { backupDetails, agentCount = 0, generations = {} } = status
   const { reconciled = 0 } = generations
@@ -78,7 +83,18 @@ export function backupSamples({ metadata, spec, status = {} }: FoundationDBBacku
           gauge('fdb_operator_backup_paused', flag(backupDetails.paused)),
           gauge('fdb_operator_backup_restorable', flag(backupDetails.restorable)),
         ]),
+    ...restorablePointSamples({ metadata, status }),
   ]
+}
+
+function restorablePointSamples({
+  metadata: { namespace, name },
+  status = {},
+}: Pick<FoundationDBBackup, 'metadata' | 'status'>): readonly AgeSample[] {
+  const { lastRestorableVersionUpdateTime: since } = status.backupDetails ?? {}
+  if (since === undefined) return []
+  const metric: FoundationDBMetric = 'fdb_operator_backup_seconds_since_last_restorable_point'
+  return [{ name: metric, labels: { namespace, name }, sinceMs: Date.parse(since) }]
 }
 
 function gaugeOf({ namespace, name }: { readonly namespace: string; readonly name: string }): Gauge {

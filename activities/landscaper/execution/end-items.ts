@@ -23,7 +23,7 @@ import { INTERRUPT } from '../requests.ts'
 import type { Patch } from '../../kube/merge-patch.ts'
 import { writeAll } from '../../kube/write.ts'
 import { type BatchResult, FIELD_MANAGER, type ItemsInput, type ItemWrite, send } from './item-batch.ts'
-import { warnOfError } from '../deploy/run/item-write.ts'
+import { reportWrite } from '../deploy/run/item-write.ts'
 import { readOwned } from '../../kube/read-family.ts'
 import { itemsOf } from './observe.ts'
 import { type ExecutionView, executionView } from './views.ts'
@@ -125,10 +125,10 @@ export async function writeEnds(
       ? []
       : await readOwned(deps, { ...subject, watched: executionKind }, itemsOf(deps, { by, subject }, newest))
   const found = all.filter(({ metadata }) => observed.has(metadata.uid))
-  const now = deps.now().toISOString()
+  const now = deps.now()
   const ends = found.flatMap((object): ItemWrite[] => {
     const { uid, name, resourceVersion: version } = object.metadata
-    const ending = { before: observed.get(uid)?.jobID, now }
+    const ending = { before: observed.get(uid)?.jobID, now: now.toISOString() }
     const patch = patchOf(object, ending)
     if (typeof patch === 'string') return []
     const reapply = (current: DeployItem) => (current.metadata.uid === uid ? patchOf(current, ending) : 'superseded')
@@ -136,7 +136,14 @@ export async function writeEnds(
       { verb: 'patchStatus', watched: deployItemKind, namespace: subject.namespace, name, version, patch, reapply },
     ]
   })
-  const result = await send(deps, { by, step }, ends, (answer) => warnOfError(deps, jobID, answer))
+  const finished = new Set(
+    found.filter((object) => targetView(object).jobIDFinished === jobID).map(({ metadata }) => metadata.name),
+  )
+  // A skipped item may have failed in this job: its end is counted already.
+  const result = await send(deps, { by, step }, ends, async (answer) => {
+    const isCounted = answer.result === 'ok' && finished.has(answer.object.metadata.name)
+    if (!isCounted) await reportWrite(deps, { by, jobID, now }, answer)
+  })
   const names = new Set(ends.map(({ name }) => name))
   const untouched = found.filter(({ metadata }) => !names.has(metadata.name))
   const there = new Set(found.map(({ metadata }) => metadata.uid))

@@ -24,6 +24,7 @@ import type { LandscaperDeps } from '../deps.ts'
 import { deployItemView, type ItemCluster } from '../deploy-item-view.ts'
 import { shortenText, toDeployError } from '../deploy/run/deploy-errors.ts'
 import { DeployError } from '../deploy/run/deployer.ts'
+import { countEnd } from '../deploy/run/item-write.ts'
 import { isShootThere } from '../deploy/target/gardener.ts'
 import { isObjectName } from '../deploy/target/target-config.ts'
 import { type BatchResult, type ItemsInput, type ItemWrite, send } from './item-batch.ts'
@@ -49,7 +50,7 @@ const NAMES_SHOWN = 3
 /** @param longestMs for all requests of a call together. */
 export const removedClusterActivities = (deps: LandscaperDeps, longestMs = LONGEST_MS) => ({
   /** Releases the items whose cluster was removed. Idempotent. @throws retryable failures of the journal; other failures are in the result. */
-  async releaseItemsOfRemovedClusters({ by, subject, items }: ClusteredInput): Promise<RemovedResult> {
+  async releaseItemsOfRemovedClusters({ by, subject, jobID, items }: ClusteredInput): Promise<RemovedResult> {
     const find = await finder(deps, subject.namespace, longestMs)
     const found = new Map<ClusteredItem, Whereabouts>()
     await inParallel(items, PARALLEL_QUESTIONS, async (item) => void found.set(item, await find(item.cluster)))
@@ -58,6 +59,7 @@ export const removedClusterActivities = (deps: LandscaperDeps, longestMs = LONGE
     const byName = new Map(removed.map((item) => [item.name, item]))
     const tell = async (answer: WriteAnswer<typeof deployItemKind>) => {
       if (answer.result !== 'ok' || !answer.wrote) return
+      countEnd(deps, { by, jobID, now: deps.now() }, answer.object)
       const item = byName.get(answer.object.metadata.name)
       if (item !== undefined) await reportRelease(deps, subject, item, found.get(item)?.text ?? '')
     }

@@ -34,7 +34,9 @@ export const settleActivities = (deps: Deps): Pick<LevelJournal, 'settleLevel' |
     await releasePassPermit(deps, by, subject)
     deps.runMetrics?.passEnded(by.workflowID, { againMs, attempt })
     const controller = controllerOf(by)
-    deps.observerOf?.(controller)?.passEnded?.({ controller, workflowID: by.workflowID })
+    const { namespace, name } = subject
+    const end = { workflowID: by.workflowID, namespace, name, fault: reportedFault?.reason }
+    deps.observerOf?.(controller)?.passEnded?.({ controller, ...end })
     if (reportedFault === undefined) return
     const identity = [subject.uid, by.runID, reportedFault.reason, reportedFault.message]
     // The pass does not wait for notifications: a pass with the same fault notifies again.

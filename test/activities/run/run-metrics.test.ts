@@ -74,6 +74,24 @@ describe('the metrics of a run', () => {
     ])
   })
 
+  it('count both latencies once, also when the run writes before its first pass', async () => {
+    const { at, metrics, runs } = counted()
+    runs.runStarting(RUN, { due: new Date(0), seq: 7 })
+    for (const ms of [100, 400]) {
+      at.ms = ms
+      runs.wrote(RUN, 'patchStatus', WRITTEN)
+      at.ms = ms + 100
+      runs.passStarted(RUN)
+    }
+    const latencies = (await linesOf(metrics)).filter((line) => /_to_(?:start|first_write)_/.test(line))
+    expect(latencies).toEqual([
+      'pawl_wake_to_start_seconds_sum{controller="shop"} 0.2',
+      'pawl_wake_to_start_seconds_count{controller="shop"} 1',
+      'pawl_event_to_first_write_seconds_sum{controller="shop"} 0.1',
+      'pawl_event_to_first_write_seconds_count{controller="shop"} 1',
+    ])
+  })
+
   it('do not count an event for a run that its own due time started', async () => {
     const { metrics, runs } = counted()
     runs.runStarting(RUN, { due: new Date(0), seq: 0 })

@@ -18,6 +18,7 @@ export class MemoryBackups implements BackupTools {
     isRestorable: false,
     url: undefined,
     snapshotPeriodSeconds: undefined,
+    restorableVersion: undefined,
   }
   restore: RestoreStatus = { state: undefined, url: undefined }
   /** The message of the failure of all commands; undefined: they succeed. */

@@ -14,6 +14,7 @@ import {
   record,
   required,
   text,
+  timestamp,
   type ValueOf,
 } from '../../kit/index.ts'
 import {
@@ -89,6 +90,8 @@ const statusField = record('The observed backup.', {
     paused: flag('Whether all agents are paused.'),
     snapshotTime: integer('The time between snapshots, in seconds.'),
     restorable: flag('Whether the backup can be restored.'),
+    lastRestorableVersion: int64('The version of the latest restorable point.'),
+    lastRestorableVersionUpdateTime: timestamp('When the controller observed that lastRestorableVersion changed.'),
     tag: text('The tag of the backup.'),
   }),
   generations: record('The generation that the backup has reached, and the generations that wait for something.', {

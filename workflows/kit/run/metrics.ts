@@ -73,7 +73,7 @@ export const WORKER_METRICS = {
   pawl_phase_duration_seconds: {
     type: 'histogram',
     labels: ['controller', 'phase'],
-    help: 'Seconds of a phase of a job; a phase that began in another worker is not counted.',
+    help: 'Seconds from the write of a phase of a job until the write of its next phase, both by this worker. Phases of hosted jobs and of deploy items are not counted.',
   },
   pawl_wake_to_start_seconds: {
     type: 'histogram',

@@ -1,7 +1,13 @@
 // Registers the controller of DeployItems, `deploy`, with the engine. It runs items that no Execution hosts.
 
 import { annotation, type JobModeController, label, path } from '../../kit/index.ts'
-import { DEPENDS_ON_ANNOTATION, ITEM_NAME_LABEL, OPERATION_ANNOTATION, STEERED_ITEM } from '../contract.ts'
+import {
+  DEPENDS_ON_ANNOTATION,
+  DEPLOY_CONTROLLER,
+  ITEM_NAME_LABEL,
+  OPERATION_ANNOTATION,
+  STEERED_ITEM,
+} from '../contract.ts'
 import { LACKS_FINALIZER } from '../runs-without-parent.ts'
 import { deployItemQueries } from './controller.gen.ts'
 import { BUILT_IN_TYPES } from './deployers.gen.ts'
@@ -13,7 +19,7 @@ import { deployPlan } from './plan.ts'
 import { jobStatus } from '../job-status.ts'
 
 export const deployController: JobModeController = {
-  name: 'deploy',
+  name: DEPLOY_CONTROLLER,
   mode: 'job',
   target: deployItemKind,
   hostedBy: ['execution', 'installation'],

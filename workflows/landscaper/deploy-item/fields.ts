@@ -1,11 +1,17 @@
 // Declares the fields that only Pawl's deployers write (docs/concepts/fields.md "One controller per field"). The objects that a manifest item applies are not
 // declared: their fields come from the manifest, and their field manager is `pawl-manifest`.
 
-import { FINALIZER, HELD_SECRET_ANNOTATION, IN_USE_FINALIZER, OPERATION_ANNOTATION } from '../contract.ts'
+import {
+  DEPLOY_CONTROLLER,
+  FINALIZER,
+  HELD_SECRET_ANNOTATION,
+  IN_USE_FINALIZER,
+  OPERATION_ANNOTATION,
+} from '../contract.ts'
 import { annotation, type OwnedFields, path } from '../../kit/index.ts'
 
 export const deployFields: OwnedFields = {
-  controller: 'deploy',
+  controller: DEPLOY_CONTROLLER,
   fields: {
     DeployItem: [
       ['metadata', 'finalizers', FINALIZER],

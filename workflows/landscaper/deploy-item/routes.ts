@@ -1,7 +1,7 @@
 // Maps events to the items that they concern, and an item's state to the run that it needs. The wakes of a hosted item go to the run that hosts it.
 // Source: docs/concepts/architecture.md "Subjects and routes".
 
-import { MANAGED_BY_LABEL, OPERATION_ANNOTATION, RETRY_OPERATION } from '../contract.ts'
+import { DEPLOY_CONTROLLER, MANAGED_BY_LABEL, OPERATION_ANNOTATION, RETRY_OPERATION } from '../contract.ts'
 import {
   annotation,
   type ControllerRoutes,
@@ -27,14 +27,14 @@ import { BUILT_IN_TYPES } from './deployers.gen.ts'
 import { deployItemKind } from './kind.ts'
 
 export const deployRoutes: ControllerRoutes = {
-  controller: 'deploy',
+  controller: DEPLOY_CONTROLLER,
   byKind: { [groupKindText(deployItemKind)]: fromDeployItem, [groupKindText(executionKind)]: fromExecution },
 }
 
 function fromDeployItem(event: RoutedEvent): Routing {
   const { projection, uid, namespace, name } = event
   const ids = jobIDsOf(projection)
-  const subject = { controller: 'deploy', uid, namespace, name }
+  const subject = { controller: DEPLOY_CONTROLLER, uid, namespace, name }
   if (event.type === 'DELETED') return { routes: [{ ...subject, mode: 'notify', cause: 'deleted' }] }
   if (!isIdle(ids)) {
     if (!isOfBuiltInType(projection)) return { ignored: FOREIGN }
@@ -54,7 +54,7 @@ function fromDeployItem(event: RoutedEvent): Routing {
 // Items of a deleted Execution, or of one with another job, get their own runs. The end of an Execution's job needs no route: all its items have ended.
 function fromExecution(event: RoutedEvent): Routing {
   const { type, uid, namespace, name } = event
-  const items = { controller: 'deploy', uid: '', dependentsOf: uid, namespace, name, mode: 'start' as const }
+  const items = { controller: DEPLOY_CONTROLLER, uid: '', dependentsOf: uid, namespace, name, mode: 'start' as const }
   if (type === 'DELETED') return { routes: [{ ...items, cause: 'execution gone' }] }
   if (isJobReplaced(event)) return { routes: [{ ...items, cause: 'execution has another job' }] }
   return { ignored: 'deploy items wait for the end of their execution only' }

@@ -29,7 +29,14 @@ import {
   timeoutProblem,
   unchangedStatus,
 } from './item-status.ts'
-import { type ItemAnswer, type ItemWrite, releaseWrite, statusWrite, warnOfError } from './item-write.ts'
+import {
+  type ItemAnswer,
+  type ItemWrite,
+  type ItemWriter,
+  releaseWrite,
+  reportWrite,
+  statusWrite,
+} from './item-write.ts'
 import { claimItem } from './begin-job.ts'
 import { hasJob } from './item-watch.ts'
 import { readItems } from './observe.ts'
@@ -77,21 +84,13 @@ export const quickItemActivities = (deps: LandscaperDeps, deployers: readonly De
     const decided = all
       .filter((object) => uids.has(object.metadata.uid))
       .map((object) => stepOf(deps, quick.get(object.spec.type), { object, jobID, now }, isHosted))
-    const { results, left } = await processInTime(deps, decided, (part) => writeSteps(deps, { by, jobID }, part))
+    const { results, left } = await processInTime(deps, decided, (part) => writeSteps(deps, { by, jobID, now }, part))
     return { ...result(deps, by, results), left: left.map(({ object }) => object.metadata.uid) }
   },
 })
 
-interface Acting {
-  readonly by: By
-  readonly jobID: string
-}
-
-async function writeSteps(
-  deps: LandscaperDeps,
-  { by, jobID }: Acting,
-  decided: readonly Step[],
-): Promise<WrittenSteps> {
+async function writeSteps(deps: LandscaperDeps, writer: ItemWriter, decided: readonly Step[]): Promise<WrittenSteps> {
+  const { by } = writer
   const exports = decided.flatMap(({ exported }) => exported ?? [])
   const refused = await writeExports(deps, { ...by, step: 'exportMockItems', fieldManager: WRITER }, exports)
   const steps = decided.map((step) => afterExportFailure(step, refused))
@@ -101,7 +100,7 @@ async function writeSteps(
   const second = await write(deps, { ...by, step: 'endRefusedItems', fieldManager: WRITER }, ends)
   const ended = new Set(ends.map(({ object }) => object))
   const written = [...first.filter(({ step }) => !ended.has(step.object)), ...second]
-  await inParallel(written, PARALLEL_WRITES, ({ answer }) => warnOfError(deps, jobID, answer))
+  await inParallel(written, PARALLEL_WRITES, ({ answer }) => reportWrite(deps, writer, answer))
   return { steps, written }
 }
 

@@ -4,12 +4,15 @@
 //       item (activities/kube/write.ts).
 //   W2. After a conflict, a status is written only if the item still has the job of this write, or can still start it.
 
-import { FINALIZER } from '../../../../workflows/landscaper/contract.ts'
+import { DEPLOY_CONTROLLER, FINALIZER } from '../../../../workflows/landscaper/contract.ts'
 import { type DeployItem, deployItemKind } from '../../../../workflows/landscaper/deploy-item/kind.ts'
+import { isTypeBuiltIn, isTypeHandled } from '../../../../workflows/landscaper/deploy-item/handled-types.ts'
+import type { By } from '../../../../workflows/kit/index.ts'
 import type { LandscaperDeps } from '../../deps.ts'
 import { recordWarning } from '../../../kube/events.ts'
+import { controllerOf } from '../../../run/controllers.ts'
 import { finalizerPatch } from '../../../run/finalize.ts'
-import { targetView } from '../../../kube/object-views.ts'
+import { isDeletedWithoutFinalizers, targetView } from '../../../kube/object-views.ts'
 import type { Patch } from '../../../kube/merge-patch.ts'
 import type { Write, WriteAnswer } from '../../../kube/write.ts'
 import { asFirstWrite } from './begin-job.ts'
@@ -79,19 +82,49 @@ export function writeWithoutDeployer(job: ItemJob, act: ItemAct): ItemWrite | 'r
   return statusWrite(job, endedStatus(job, 'Failed', {}, { ...error, codes: ['ERR_CONFIGURATION_PROBLEM'] }))
 }
 
+/** A job that writes its items. */
+export interface ItemWriter {
+  readonly by: By
+  readonly jobID: string
+  /** The time that the statuses of these writes contain. */
+  readonly now: Date
+}
+
 /**
- * Records a Warning Event for the `lastError` that the item has after a successful write, whether or not this write
- * added the error. The same error in the same job is one Event.
+ * Reports the answer to a write of an item: counts the end of the item's job, and records a Warning Event for the `lastError` that the item has after a
+ * successful write, whether or not this write added the error. The same error in the same job is one Event.
  */
-export async function warnOfError(deps: LandscaperDeps, jobID: string, answer: ItemAnswer): Promise<void> {
+export async function reportWrite(deps: LandscaperDeps, writer: ItemWriter, answer: ItemAnswer): Promise<void> {
   if (answer.result !== 'ok' || !answer.wrote) return
+  countEnd(deps, writer, answer.object)
   const { lastError } = itemStatus(answer)
   if (lastError === undefined) return
   const { name, namespace, uid } = answer.object.metadata
   await recordWarning(
     deps,
     { apiVersion: deployItemKind.apiVersion, kind: deployItemKind.kind, namespace, name, uid },
-    jobID,
+    writer.jobID,
     lastError,
   )
+}
+
+/** Counts the end of a job that has no run of its own: the end of a run is counted with its row in the journal (run/settle.ts). */
+export function countEnd(
+  { runMetrics }: Pick<LandscaperDeps, 'runMetrics'>,
+  writer: ItemWriter,
+  object: DeployItem,
+): void {
+  const { type } = object.spec
+  const hasOwnRun =
+    controllerOf({ workflowID: writer.by.workflowID }) === DEPLOY_CONTROLLER ||
+    (isTypeBuiltIn(type) && !isTypeHandled(type, writer.by))
+  const outcome = endWrittenBy(writer, object)
+  if (!hasOwnRun && outcome !== undefined) runMetrics?.jobEnded(DEPLOY_CONTROLLER, outcome)
+}
+
+/** The outcome of the job that the write ended; undefined if the job continues, or if an earlier write ended it. */
+function endWrittenBy({ jobID, now }: ItemWriter, object: DeployItem): string | undefined {
+  if (isDeletedWithoutFinalizers(object)) return 'Deleted'
+  const { phase, jobIDFinished, transitionTimes } = itemStatus({ object })
+  return jobIDFinished === jobID && transitionTimes?.finishedTime === now.toISOString() ? phase : undefined
 }

@@ -45,7 +45,7 @@ import { claimItem } from './begin-job.ts'
 import { hasLeftTarget, holdTarget, targetNameOf, releasesTargets } from './item-targets.ts'
 import { hasJob, watchItem } from './item-watch.ts'
 import { outcomeInTerminatingNamespace } from './namespace-end.ts'
-import { type ItemWrite, releaseWrite, statusWrite, warnOfError, writeWithoutDeployer } from './item-write.ts'
+import { type ItemWrite, releaseWrite, reportWrite, statusWrite, writeWithoutDeployer } from './item-write.ts'
 import type { TargetCluster, TargetObjects } from '../target/target-cluster.ts'
 import { type DeployItemView, deployItemView } from '../../deploy-item-view.ts'
 
@@ -361,7 +361,7 @@ class ItemRun {
     const [answer] = await writeAll(this.#deps, writer, [write])
     if (answer === undefined) throw new Error(`no answer for ${job.object.metadata.name}`)
     if (answer.result === 'failed') return await this.#refused(job, write, answer.error)
-    await warnOfError(this.#deps, job.jobID, answer)
+    await reportWrite(this.#deps, { by: this.#call.input.by, jobID: job.jobID, now: job.now }, answer)
     return answer.result === 'gone' || isDeletedWithoutFinalizers(answer.object) ? undefined : answer.object
   }
 

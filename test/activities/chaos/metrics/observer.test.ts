@@ -57,11 +57,12 @@ describe('the metrics observer', () => {
 
   it('counts passes, and measures those that began in this process', () => {
     const { told, heard, clock } = hearing()
+    const end = { namespace: 'shop', name: 'one', fault: undefined }
     heard.passBegan?.({ controller: 'disruption', workflowID: 'w' })
     clock.ms += 250
-    heard.passEnded?.({ controller: 'disruption', workflowID: 'w' })
-    heard.passEnded?.({ controller: 'disruption', workflowID: 'of another worker' })
-    heard.passEnded?.({ controller: 'disruptionCron', workflowID: 'c' })
+    heard.passEnded?.({ controller: 'disruption', workflowID: 'w', ...end })
+    heard.passEnded?.({ controller: 'disruption', workflowID: 'of another worker', ...end })
+    heard.passEnded?.({ controller: 'disruptionCron', workflowID: 'c', ...end })
     expect(told).toEqual([
       ...['chaos_controller_reconcile {}', 'chaos_controller_reconcile_duration 0.25', 'chaos_controller_reconcile {}'],
     ])

@@ -38,7 +38,11 @@ const CLUSTER = {
 const BACKUP = {
   metadata: METADATA,
   spec: { version: '7.1.67', clusterName: 'sample', accountName: 'a@b' },
-  status: { agentCount: 1, generations: { reconciled: 3 }, backupDetails: { running: true, restorable: true } },
+  status: {
+    agentCount: 1,
+    generations: { reconciled: 3 },
+    backupDetails: { running: true, restorable: true, lastRestorableVersionUpdateTime: '2026-01-01T00:00:00Z' },
+  },
 } as unknown as FoundationDBBackup
 
 /** `name{further labels} value`, without values 0 of process groups. */
@@ -94,21 +98,34 @@ describe('a measurement', () => {
           : Promise.resolve(path)
       },
     } as unknown as KubeClient
-    const samplesOf = (path: string) => [{ name: path, value: 1 }]
-    const measure = measureKind({ kind: clusterKind, samplesOf: samplesOf }, kube, () => Promise.resolve(state.listed))
-    return { requests, state, measure }
+    const samplesOf = (path: string) => [
+      { name: path, value: 1 },
+      { name: 'age', sinceMs: Date.parse('2026-01-01T00:00:00Z') },
+    ]
+    const clock = { iso: '2026-01-01T00:01:00Z' }
+    const parts = { kube, now: () => new Date(clock.iso) }
+    const measure = measureKind({ kind: clusterKind, samplesOf: samplesOf }, parts, () => Promise.resolve(state.listed))
+    return { requests, state, clock, measure }
   }
   const listed = (name: string, version: number) => ({ uid: name, namespace: 'shop', name, resource_version: version })
 
   it('reads an object again only if its version has changed', async () => {
     const { requests, state, measure } = measured()
     state.listed = [listed('a', 1), listed('b', 1)]
-    expect(await measure()).toHaveLength(2)
-    expect(await measure()).toHaveLength(2)
+    expect(await measure()).toHaveLength(4)
+    expect(await measure()).toHaveLength(4)
     expect(requests).toEqual(['a', 'b'])
     state.listed = [listed('a', 2), listed('b', 1)]
     await measure()
     expect(requests).toEqual(['a', 'b', 'a'])
+  })
+
+  it('computes ages again, also of an object that has not changed', async () => {
+    const { state, clock, measure } = measured()
+    state.listed = [listed('a', 1)]
+    expect((await measure()).at(-1)).toEqual({ name: 'age', value: 60 })
+    clock.iso = '2026-01-01T00:02:30Z'
+    expect((await measure()).at(-1)).toEqual({ name: 'age', value: 150 })
   })
 
   it('has no gauges of an object that does not exist', async () => {
@@ -137,5 +154,17 @@ describe('the observer', () => {
     write('a:1@h', 'a:2@h', 'fdbbackup')
     write('a:1@h', 'a:2@h')
     expect(counted).toEqual([['fdb_operator_coordinator_changes_total', { namespace: 'shop' }, 1, { name: 'sample' }]])
+  })
+
+  it('counts the errors of backups by their step', () => {
+    const counted: unknown[] = []
+    const observer = metricsObserver({ count: (...values) => void counted.push(values) })
+    const end = (fault: string | undefined, controller = 'fdbbackup') =>
+      observer.passEnded?.({ controller, workflowID: 'id', namespace: 'shop', name: 'nightly', fault })
+    end(undefined)
+    end('StartBackup', 'fdbrestore')
+    end('UpdateBackupStatus (again)')
+    const labels = { namespace: 'shop', subreconciler: 'UpdateBackupStatus' }
+    expect(counted).toEqual([['fdb_operator_backup_reconcile_errors_total', labels, 1, { name: 'nightly' }]])
   })
 })

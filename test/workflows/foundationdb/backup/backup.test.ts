@@ -1,6 +1,6 @@
 // Source: spec/foundationdb.md 6.6, F56 to F65.
 
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import * as activities from '../../../../activities/foundationdb/database/backup-activities.ts'
 import { backupController } from '../../../../workflows/foundationdb/backup/controller.ts'
 import type { BackupSpec, FoundationDBBackup } from '../../../../workflows/foundationdb/backup/kind.ts'
@@ -146,6 +146,23 @@ describe('a FoundationDBBackup', () => {
     const world = await reconciled()
     const course = await world.pass()
     expect([world.backups.commands, course.writes, course.ended]).toEqual([[], [], 'Converged'])
+  })
+
+  it('reads a restorable backup again after a minute, and writes the time of each change of its restorable point', async () => {
+    const world = await reconciled()
+    const after = async (restorableVersion: number) => {
+      world.backups.status = { ...world.backups.status, restorableVersion }
+      const { outcome } = await world.pass()
+      return [outcome.againMs, world.status.backupDetails?.lastRestorableVersionUpdateTime]
+    }
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2026-01-01T12:00:00Z') })
+    onTestFinished(() => void vi.useRealTimers())
+    const first = '2026-01-01T12:00:00.000Z'
+    expect(await after(7)).toEqual([60_000, first])
+    vi.setSystemTime(Date.parse('2026-01-01T12:01:00Z'))
+    expect(await after(7)).toEqual([60_000, first])
+    expect(await after(9)).toEqual([60_000, '2026-01-01T12:01:00.000Z'])
+    expect(world.status.generations).toEqual({ reconciled: 1 })
   })
 
   it('F57 deletes the agents with agentCount 0', async () => {

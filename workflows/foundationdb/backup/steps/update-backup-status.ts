@@ -6,12 +6,15 @@ import { backupDeploymentName } from '../../model/process-group-id.ts'
 import type { StepProblem } from '../../progress.ts'
 import { type BackupContext, backupStep, databaseAddress } from '../context.ts'
 import type { BackupStatus } from '../kind.ts'
+import type { BackupPass } from '../pass.ts'
 import { agentCount, isDeploymentConfigured, isManaged, needsOf } from '../needs.ts'
 import { backupProblems } from '../rules/spec.ts'
 
 const SOON_MS = 1000
 const RECHECK_MS = 5000
 const RESTORABLE_MS = 10_000
+/** How often the latest restorable point of a running backup is read. */
+const ADVANCE_MS = 60_000
 
 export const updateBackupStatusFirst = backupStep('UpdateBackupStatus', async (context) => {
   const { settings, pass } = context
@@ -32,7 +35,7 @@ export const updateBackupStatusLast = backupStep('UpdateBackupStatus (again)', a
   const problem = context.isChanged ? await readDetails(context) : undefined
   const needs = updateStatus(context)
   if (problem !== undefined) return problem
-  if (needs.length === 0) return isBecomingRestorable(context) ? { againMs: RESTORABLE_MS } : undefined
+  if (needs.length === 0) return nextReading(context)
   return {
     message: needs.map((need) => needText(context, need)).join('; '),
     againMs: hasActed(context) ? SOON_MS : RECHECK_MS,
@@ -44,10 +47,11 @@ function hasActed({ isChanged, hasChangedAgents }: BackupContext): boolean {
   return isChanged || hasChangedAgents
 }
 
-/** No event reports that a running backup can be restored. */
-function isBecomingRestorable({ details, deployment }: BackupContext): boolean {
-  if (details === undefined || agentCount(deployment) === 0) return false
-  return details.isRunning && !details.isPaused && !details.isRestorable
+/** No event reports that a running backup can be restored, or to which point. */
+function nextReading({ details, deployment }: BackupContext): StepProblem {
+  if (details?.isRunning !== true || details.isPaused) return undefined
+  if (details.restorableVersion !== undefined) return { againMs: ADVANCE_MS }
+  return details.isRestorable || agentCount(deployment) === 0 ? undefined : { againMs: RESTORABLE_MS }
 }
 
 function needText({ settings, deployment }: BackupContext, need: BackupGeneration): string {
@@ -74,7 +78,7 @@ function updateStatus(context: BackupContext): readonly BackupGeneration[] {
   const status: BackupStatus = {
     agentCount: agentCount(deployment),
     deploymentConfigured: isDeploymentConfigured(context),
-    ...(details !== undefined && { backupDetails: detailsOf(details) }),
+    ...(details !== undefined && { backupDetails: detailsOf(pass, details) }),
     generations: {
       ...(reconciled !== undefined && { reconciled }),
       ...Object.fromEntries(needs.map((name) => [name, generation])),
@@ -84,13 +88,24 @@ function updateStatus(context: BackupContext): readonly BackupGeneration[] {
   return needs
 }
 
-function detailsOf(details: NonNullable<BackupContext['details']>): NonNullable<BackupStatus['backupDetails']> {
+type Details = NonNullable<BackupStatus['backupDetails']>
+
+function detailsOf(pass: BackupPass, details: NonNullable<BackupContext['details']>): Details {
   return {
     ...(details.url !== undefined && { url: details.url }),
     running: details.isRunning,
     paused: details.isPaused,
     ...(details.snapshotPeriodSeconds !== undefined && { snapshotTime: details.snapshotPeriodSeconds }),
     restorable: details.isRestorable,
+    ...restorablePoint(pass, details.restorableVersion),
     tag: details.tag,
   }
+}
+
+function restorablePoint({ target, now }: BackupPass, version: number | undefined): Details {
+  if (version === undefined) return {}
+  const before = target.status?.backupDetails ?? {}
+  const { lastRestorableVersionUpdateTime: since = now.toISOString() } =
+    before.lastRestorableVersion === version ? before : {}
+  return { lastRestorableVersion: version, lastRestorableVersionUpdateTime: since }
 }
