@@ -192,6 +192,12 @@ export const TABLE: readonly Row[] = [
     packages: /^(?:yaml|node:buffer)$/,
   },
   {
+    sentence: 'the template engine imports itself',
+    of: /^activities\/templates\//,
+    may: ['^activities/templates/'],
+    packages: /^node:(?:crypto|fs\/promises|util|wasi|zlib)$/,
+  },
+  {
     sentence: 'kube and the journal import each other and the kit: no wing',
     of: /^activities\/(?:kube|journal)\//,
     may: ['^activities/(?:kube|journal)/', DEPS, KIT],
@@ -246,7 +252,7 @@ export const TABLE: readonly Row[] = [
     sentence:
       'rendering imports of its wing what lies at its top, bounded work, and the kit: it neither reads nor writes a cluster',
     of: /^activities\/([^/]+)\/render\//,
-    may: ['^activities/$1/(?:bounded/|render/|[^/]+\\.ts$)', '^activities/yaml/', KIT, KIT_LEAVES, WING],
+    may: ['^activities/$1/(?:bounded/|render/|[^/]+\\.ts$)', '^activities/(?:templates|yaml)/', KIT, KIT_LEAVES, WING],
     packages: ANY,
   },
   {
@@ -274,7 +280,7 @@ export const TABLE: readonly Row[] = [
     of: /^worker\/(?:pawl\.js|cli\.ts|cli\/)/,
     may: [
       '^worker/',
-      '^activities/(?:(?:journal|kube|run|yaml)/|command\\.ts$|commands\\.gen\\.ts$)',
+      '^activities/(?:(?:journal|kube|run|templates|yaml)/|command\\.ts$|commands\\.gen\\.ts$)',
       KIT,
       '^workflows/(?:admission|controllers|wings)\\.gen\\.ts$',
     ],

@@ -10,18 +10,13 @@ import { parseAllDocuments } from 'yaml'
 
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { PAWL_VERSION } from '../../worker/server/version.ts'
+import { CHART_NAMESPACE as NAMESPACE, CHART_VARIANTS } from '../support/chart/variants.ts'
 import { Cluster } from '../support/cluster/cluster.ts'
 import { registryBinary } from '../support/registries/registry-binaries.ts'
 
 const CHART = fileURLToPath(new URL('../../deploy/chart', import.meta.url))
-const NAMESPACE = 'chart'
-const RESTRICTED = { 'pod-security.kubernetes.io/enforce': 'restricted' }
-const EXTRA_WORKER = { name: 'x', replicas: 1, args: ['--only=execution'] }
-const TLS = { enabled: true, serverName: 't', authoritySecret: 'a', clientSecret: 'b' }
 const ON = { enabled: true }
-const OFF = { enabled: false }
-const PEERS = { to: [{ ipBlock: { cidr: '0.0.0.0/0' } }] }
-
+const RESTRICTED = { 'pod-security.kubernetes.io/enforce': 'restricted' }
 // The plural of each kind of the chart.
 const PLURALS: Readonly<Record<string, string>> = {
   ConfigMap: 'configmaps',
@@ -39,24 +34,6 @@ const PLURALS: Readonly<Record<string, string>> = {
   ClusterRole: 'clusterroles',
   ClusterRoleBinding: 'clusterrolebindings',
 }
-const VARIANTS: readonly object[] = [
-  {},
-  { wings: ['landscaper', 'chaos', 'foundationdb'], webhook: ON, chaosConfig: { controller: { deleteOnly: true } } },
-  { webhook: ON, api: ON, secrets: { certificates: 'c' } },
-  { watchNamespace: NAMESPACE, webhook: ON, api: ON },
-  { wings: [], controllers: ['a.ts'], extraWorkers: [EXTRA_WORKER], secrets: { payloadKey: 'p' } },
-  { temporal: { tls: TLS, address: 't:7233', apiKeySecret: 'k' }, image: { pullSecrets: ['x'], tag: '1' } },
-  { worker: { autoscaling: ON } },
-  {
-    worker: { autoscaling: { enabled: true, podMetric: 'waiting' } },
-    priorityClassName: 'p',
-    nodeSelector: { a: 'b' },
-  },
-  { networkPolicy: { egress: [PEERS] }, podAnnotations: { a: 'b' }, tolerations: [{ operator: 'Exists' }] },
-  { networkPolicy: OFF, podDisruptionBudget: OFF, rbac: { create: false }, migrate: OFF },
-  { trial: { enabled: true, password: 'abcdefgh1', contentKey: 'a'.repeat(64) } },
-]
-
 interface Manifest {
   readonly apiVersion: string
   readonly kind: string
@@ -108,7 +85,7 @@ describe('the chart', () => {
     expect(await run('show', 'chart', CHART)).toContain(`appVersion: ${PAWL_VERSION}\n`)
   })
 
-  it.each(VARIANTS)('passes lint, strict validation and Pod Security with %j', async (values) => {
+  it.each(CHART_VARIANTS)('passes lint, strict validation and Pod Security with %j', async (values) => {
     await run('lint', '--strict', CHART, ...valueFlags(values))
     const manifests = await render(values)
     expect(manifests.map(({ kind, metadata }) => `${kind}/${metadata.name}`)).toContain('Deployment/pawl-worker')

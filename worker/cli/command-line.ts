@@ -7,6 +7,7 @@ import { PAWL_VERSION } from '../server/version.ts'
 /** Each command is loaded alone, so that no command waits for the modules of another one. */
 export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   dev: async () => (await import('./dev.ts')).devCommand(),
+  install: async () => (await import('./install.ts')).installCommand(),
   migrate: async () => (await import('./migrate.ts')).migrateCommand(),
   bridge: async () => (await import('./serve.ts')).bridgeCommand(),
   worker: async () => (await import('./serve.ts')).workerCommand(),

@@ -30,10 +30,10 @@ const PAGES: readonly FlagPage[] = [
   },
   {
     file: 'dev-flags.md',
-    title: 'Flags of pawl dev and pawl migrate',
+    title: 'Flags of pawl dev, install and migrate',
     introduction:
-      'The flags of `pawl dev`, which [runs Pawl on your machine](../start/install.md), and of `pawl migrate`, which [prepares the database](../guides/operate.md).',
-    commands: ['pawl', 'dev', 'migrate'],
+      'The flags of `pawl dev`, which [runs Pawl on your machine](../start/install.md), of `pawl install`, which prints manifests for a cluster, and of `pawl migrate`, which [prepares the database](../guides/operate.md).',
+    commands: ['pawl', 'dev', 'install', 'migrate'],
   },
   {
     file: 'author-flags.md',

@@ -3,10 +3,9 @@
 // validator compiles them to code.
 
 import { readJson, writeJson } from '../../../../workflows/kit/index.ts'
-import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
-import { promisify } from 'node:util'
-import { brotliDecompress } from 'node:zlib'
+import { compiledEngine } from '../../../templates/engine-module.ts'
+import type { EngineAnswer } from '../../../templates/engine-instance.ts'
+import type { WasmModule } from '../../../templates/web-assembly.ts'
 import type { FileContent } from '../file-content.ts'
 import {
   validateInProcess,
@@ -20,13 +19,10 @@ import { type BoundedThread, ThreadEnded, startThread } from '../../bounded/boun
 import { createDataReader, type TenantData } from '../../bounded/tenant-data.ts'
 import { createThreadPool, type Tenant } from '../../bounded/thread-pool.ts'
 import type { IssuedKubeconfigs, KubeconfigSource, KubeconfigRequest } from './kubeconfig-requests.ts'
-import { compileModule, type WasmModule } from './web-assembly.ts'
 import { withGoFallback } from './yaml-by-go.ts'
 import { extname } from 'node:path'
 import type { EndReason, ThreadReply } from './template-worker.ts'
 
-const ENGINE_FILE = new URL('../../../../deploy/templates/engine.wasm.br', import.meta.url)
-const CHECKSUM_FILE = new URL('../../../../deploy/templates/engine.sha256', import.meta.url)
 const MIB = 1024 * 1024
 const MAX_KEPT_MEMORY_BYTES = 64 * MIB
 /** In addition to the permanent ones, for when templates or schemas take long. */
@@ -106,14 +102,11 @@ export interface TemplateEngineOptions {
   readonly threads?: number
 }
 
-/** The JSON of renderAnswer in deploy/templates/main.go. */
-interface EngineAnswer {
-  readonly output: string
+/** The parts of an answer that only blueprints have. */
+interface BlueprintAnswer extends EngineAnswer {
   readonly state?: unknown
   readonly wanted?: readonly ContentRequest[]
   readonly wantedKubeconfigs?: readonly KubeconfigRequest[]
-  readonly failed: '' | 'request' | 'parse' | 'execute' | 'limit'
-  readonly message: string
 }
 
 /** Creates an engine. Threads start with the first rendering that needs them; the module is compiled once per process. */
@@ -179,7 +172,7 @@ function serializeRequest(request: TemplateRequest, limitBytes: number): string 
 
 function toRendered(request: TemplateRequest, text: string, limitBytes: number): Rendered {
   // Written by renderAnswer in deploy/templates/main.go.
-  const { output, state, wanted, wantedKubeconfigs, failed, message } = readJson(text) as EngineAnswer
+  const { output, state, wanted, wantedKubeconfigs, failed, message } = readJson(text) as BlueprintAnswer
   if (wanted !== undefined || wantedKubeconfigs !== undefined) {
     return {
       output: '',
@@ -207,22 +200,6 @@ function tooLarge(name: string, what: string, found: number | undefined, limit: 
     'TemplateTooLarge',
     `template "${name}": ${what} is ${size}; expected at most ${limit} bytes`,
   )
-}
-
-let compiled: Promise<WasmModule> | undefined
-
-function compiledEngine(): Promise<WasmModule> {
-  compiled ??= compileEngine()
-  return compiled
-}
-
-async function compileEngine(): Promise<WasmModule> {
-  const [compressed, checksum] = await Promise.all([readFile(ENGINE_FILE), readFile(CHECKSUM_FILE, 'utf8')])
-  const wasm = await promisify(brotliDecompress)(compressed)
-  const found = createHash('sha256').update(wasm).digest('hex')
-  const expected = checksum.split(' ')[0] ?? ''
-  if (found !== expected) throw new Error(`template engine: found sha256 ${found}; expected ${expected}`)
-  return await compileModule(wasm)
 }
 
 const WORKER_FILE = new URL(`./template-worker${extname(import.meta.filename)}`, import.meta.url)

@@ -1,10 +1,9 @@
-// The worker module of a template thread: one instance of the template engine (deploy/templates, Go compiled to WebAssembly). The engine may only
-// read the clock and random numbers. Every other system call fails, and its output is dropped.
+// The worker module of a template thread: one instance of the template engine.
 
-import { WASI } from 'node:wasi'
 import { parentPort, workerData } from 'node:worker_threads'
+import { type EngineInstance, startEngine } from '../../../templates/engine-instance.ts'
+import type { WasmModule } from '../../../templates/web-assembly.ts'
 import { threadID } from '../../bounded/cpu-time.ts'
-import { instantiate, type WasmMemory, type WasmModule } from './web-assembly.ts'
 
 export type ThreadReply =
   /** `answer` is JSON, see renderAnswer in deploy/templates/main.go. */
@@ -13,81 +12,16 @@ export type ThreadReply =
 
 export type EndReason = 'memory' | 'stack' | 'crash'
 
-interface EngineExports {
-  readonly memory: WasmMemory
-  request(size: number): number
-  render(size: number): number
-  answerSize(): number
-}
-
-const ALLOWED_CALLS = ['args_get', 'args_sizes_get', 'environ_get', 'environ_sizes_get', 'clock_time_get', 'random_get']
-const SCHEDULING_CALLS = ['poll_oneoff', 'sched_yield']
-const DESCRIPTOR_CALLS = ['fd_fdstat_get', 'fd_fdstat_set_flags', 'fd_prestat_get', 'fd_prestat_dir_name']
-const ERRNO_NOSYS = 52
-const STDERR = 2
-const SIZE_BYTES = 4
-const IOVEC_BYTES = 8
-// Enough for the first lines of a fatal error of the Go runtime.
-const MAX_STDERR_BYTES = 2048
-
-class EngineExit extends Error {}
-
-/** The beginning of the Go runtime's output on stderr, to recognize exhausted memory. */
-let stderrText = ''
-
-function start(module: WasmModule): EngineExports {
-  const wasi = new WASI({ version: 'preview1', env: {}, args: [], preopens: {} })
-  const all = wasi.getImportObject() as { wasi_snapshot_preview1: Record<string, unknown> }
-  const offered = all.wasi_snapshot_preview1
-  const granted = new Set([...ALLOWED_CALLS, ...SCHEDULING_CALLS, ...DESCRIPTOR_CALLS])
-  const imports: Record<string, unknown> = Object.fromEntries(
-    Object.entries(offered).map(([name, call]) => [name, granted.has(name) ? call : () => ERRNO_NOSYS]),
-  )
-  imports['proc_exit'] = () => {
-    throw new EngineExit()
-  }
-  imports['fd_write'] = (fd: number, vectors: number, count: number, writtenAt: number) =>
-    dropOutput(memory(), { fd, vectors, count, writtenAt })
-  const instance = instantiate(module, { wasi_snapshot_preview1: imports })
-  const memory = () => instance.exports['memory'] as WasmMemory
-  wasi.initialize(instance)
-  // The exports are those of main.go; the checksum proves that the module is the one built from it.
-  return instance.exports as unknown as EngineExports
-}
-
-function dropOutput(
-  memory: WasmMemory,
-  call: { fd: number; vectors: number; count: number; writtenAt: number },
-): number {
-  const view = new DataView(memory.buffer)
-  let written = 0
-  for (let index = 0; index < call.count; index++) {
-    const vector = call.vectors + index * IOVEC_BYTES
-    const size = view.getUint32(vector + SIZE_BYTES, true)
-    written += size
-    if (call.fd === STDERR && stderrText.length < MAX_STDERR_BYTES) {
-      stderrText += Buffer.from(memory.buffer, view.getUint32(vector, true), size).toString('latin1')
-    }
-  }
-  view.setUint32(call.writtenAt, written, true)
-  return 0
-}
-
-function render(engine: EngineExports, request: string): ThreadReply {
+function render(engine: EngineInstance, request: string): ThreadReply {
   try {
-    const bytes = Buffer.from(request)
-    const address = engine.request(bytes.length)
-    // A call may grow the memory, which replaces the buffer: read it again after each call.
-    Buffer.from(engine.memory.buffer, address >>> 0, bytes.length).set(bytes)
-    const answerAt = engine.render(bytes.length) >>> 0
-    const answer = Buffer.from(engine.memory.buffer, answerAt, engine.answerSize()).toString('utf8')
-    return { type: 'answer', answer, memoryBytes: engine.memory.buffer.byteLength }
+    const answer = engine.render(request)
+    return { type: 'answer', answer, memoryBytes: engine.memoryBytes() }
   } catch (error) {
-    return { type: 'died', reason: reasonOf(error) }
+    return { type: 'died', reason: reasonOf(error, engine.stderr()) }
   }
 }
 
-function reasonOf(error: unknown): EndReason {
+function reasonOf(error: unknown, stderrText: string): EndReason {
   if (/out of memory|cannot allocate memory/.test(stderrText)) return 'memory'
   if (error instanceof RangeError || stderrText.includes('stack overflow')) return 'stack'
   return 'crash'
@@ -95,6 +29,6 @@ function reasonOf(error: unknown): EndReason {
 
 const port = parentPort
 if (port === null) throw new Error('template worker: started as a program; expected to be a worker thread')
-const engine = start(workerData as WasmModule)
+const engine = startEngine(workerData as WasmModule)
 port.on('message', (request: string) => port.postMessage(render(engine, request)))
 port.postMessage({ threadID: threadID() })
