@@ -12,7 +12,7 @@ export const reportClusterProgress = reportProgress<ClusterPass>((pass) => {
   return {
     blocked,
     isComplete: isReconciled(status, generation),
-    isRepairing: hasNeeds(status?.generations),
+    isRepairing: hasNeeds(status.generations),
     wasComplete: isReconciled(pass.target.status, generation),
   }
 })
