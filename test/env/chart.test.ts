@@ -104,7 +104,7 @@ describe('the chart', () => {
 
   it.each<readonly [object, string]>([
     [{ bridge: { replicaz: 3 } }, "at '/bridge': additional properties 'replicaz' not allowed"],
-    [{ wings: ['unknown'] }, "at '/wings/0': value must be one of 'landscaper', 'chaos', 'foundationdb'"],
+    [{ wings: ['unknown'] }, "at '/wings/0': value must be one of 'chaos', 'foundationdb', 'landscaper'"],
     [{ worker: { replicas: 'two' } }, "at '/worker/replicas': got string, want integer"],
     [{ trial: ON }, "at '/trial/password': minLength: got 0, want 8"],
     [{ wings: [], webhook: ON }, "at '/wings': minItems: got 0, want 1"],
