@@ -212,6 +212,26 @@ describe('pawl upgrade check', { timeout: 300_000 }, () => {
     }
   })
 
+  it('refuses the journal as its own copy, and names a copy that does not answer', async () => {
+    const build = await nextVersion()
+    const { pathname } = new URL(stage.pawl.databaseUrl)
+    const check = async (copy: string) => await pawl('upgrade', 'check', '--against', build, '--journal-copy', copy)
+    // Another address of the same database.
+    const alias = stage.pawl.databaseUrl.replace('127.0.0.1', 'localhost')
+    for (const url of [stage.pawl.databaseUrl, alias])
+      expect(await check(url)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining(
+          `--journal-copy: database ${new URL(url).host}${pathname} is the journal itself; pass another database with a restored backup`,
+        ) as unknown,
+      })
+    const away = await check(`postgres://pawl:secret@127.0.0.1:1${pathname}`)
+    expect(away).toMatchObject({
+      code: 1,
+      stderr: `pawl: --journal-copy: database 127.0.0.1:1${pathname} does not answer: connect ECONNREFUSED 127.0.0.1:1; check the URL\n`,
+    })
+  })
+
   it('refuses a folder that is no version of Pawl', async () => {
     const { code, stderr } = await pawl('upgrade', 'check', '--against', folder)
     expect(stderr).toContain('has no deploy/crds; expected a checkout of Pawl or node_modules/pawl of its package')

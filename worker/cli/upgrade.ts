@@ -1,5 +1,5 @@
-// The command `pawl upgrade check`: reports before an upgrade what the new version changes. It writes nothing, except
-// to the copy of the journal that a flag names.
+// The command `pawl upgrade check`: reports before an upgrade which differences the new version has. It writes only to
+// the copy of the journal that --journal-copy names.
 
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -11,6 +11,7 @@ import { type Finding, findingsText } from './doctor/findings.ts'
 import { foldFlags, LOCATION_FLAGS, TEMPORAL_DETAILS } from './options.ts'
 import { ansiPaint, plainPaint } from './query/format.ts'
 import { addJournalFlags, findJournal, type JournalFlags } from './query/open-journal.ts'
+import { exitCodeOf } from './upgrade/exit-code.ts'
 import { findTemporal, type TemporalAddressFlags, withTemporalFlags } from './temporal-address.ts'
 import { joined, parseOneOf } from './usage.ts'
 import { openUserClient } from './user.ts'
@@ -36,11 +37,12 @@ Examples:
   pawl upgrade check --against ../pawl-next/node_modules/pawl -A --controllers shop.ts \\
     --manifests rbac.yaml --journal-copy postgres://pawl@db/copy
 
-Exit code 0: nothing to know, 3: the new version changes something, 4: some jobs were not compared.`
+Exit code 0: no check found a difference, 3: a check found a difference, 4: no difference, but a check was skipped or
+some jobs were not compared.`
 
 export function upgradeCommand(): Command {
   const bare = new Command('check')
-    .description('report what a new version changes: migrations, open runs, past decisions, roles, and fields of CRDs')
+    .description('compare a new version: migrations, open runs, past decisions, roles, and fields of CRDs')
     .requiredOption('--against <folder>', 'the new version: its checkout, or node_modules/pawl of its package')
     .option('--since <duration>', 'replay the jobs that started in this time before now', '7d')
     .option('-A, --all-namespaces', 'replay the jobs of all namespaces')
@@ -49,7 +51,10 @@ export function upgradeCommand(): Command {
       'further CRDs and roles of the new version, such as the output of pawl gen rbac',
       joined,
     )
-    .option('--journal-copy <url>', 'database with a restored backup: migrates it to measure the duration')
+    .option(
+      '--journal-copy <url>',
+      'database with a restored backup, never the journal: migrates it to measure the duration',
+    )
     .option('--controllers <files>', 'modules of controllers in level mode, as the worker has them', joined)
     .option(
       '--against-controllers <files>',
@@ -97,7 +102,7 @@ async function examine(flags: CheckFlags, command: Command): Promise<readonly Fi
       : {
           part: 'migrations',
           verdict: 'skipped',
-          text: 'pawl api does not show migrations; run the command with --database-url',
+          text: 'pawl api does not return migrations; pass --database-url',
         }
   const kube = await openUserClient(flags, config)
   try {
@@ -110,9 +115,4 @@ async function examine(flags: CheckFlags, command: Command): Promise<readonly Fi
   } finally {
     await kube.close()
   }
-}
-
-function exitCodeOf(findings: readonly Finding[]): number {
-  if (findings.some(({ verdict }) => verdict === 'warn' || verdict === 'bad')) return 3
-  return findings.some(({ part, verdict }) => part === 'replay' && verdict === 'skipped') ? 4 : 0
 }

@@ -234,7 +234,12 @@ export class MemoryDatabase implements Database {
   }
 
   private reachable(coordinator: string): boolean {
-    return this.processes.some(({ addresses }) => addresses.includes(coordinator))
+    const [, name, port = ''] = /^([a-z][^:]*)(:.*)$/.exec(coordinator) ?? []
+    return this.processes.some(({ addresses, locality }) =>
+      name === undefined
+        ? addresses.includes(coordinator)
+        : locality['dns_name'] === name && addresses.some((address) => address.endsWith(port)),
+    )
   }
 
   private get hasQuorum(): boolean {

@@ -79,11 +79,14 @@ export async function manifestFindings(
 }
 
 function unchanged(part: string, count = 0): Finding {
-  if (count > 0) return { part, verdict: 'ok', text: `${count} compared; no change that you must know` }
+  if (count > 0) {
+    const same = part === 'roles' ? 'have the same permissions' : 'keep their fields'
+    return { part, verdict: 'ok', text: `${count} compared; all ${same}` }
+  }
   const text =
     part === 'roles'
-      ? 'the cluster has none of the roles in deploy/rbac; compare the output of pawl gen rbac with --manifests'
-      : 'the cluster has none of the kinds in deploy/crds'
+      ? 'the cluster has no role of deploy/rbac; pass the output of pawl gen rbac as --manifests'
+      : 'the cluster has no kind of deploy/crds'
   return { part, verdict: 'skipped', text }
 }
 

@@ -1,5 +1,5 @@
-// The migrations that the journal lacks before an upgrade, and how long they take. Reads the journal; only a copy of it
-// is migrated.
+// Reports the migrations that the journal lacks before an upgrade, and how long they take. The journal is only read; the
+// copy of it is migrated.
 
 import { execFile } from 'node:child_process'
 import { readdirSync } from 'node:fs'
@@ -12,15 +12,17 @@ import { appliedMigrations } from '../../../activities/journal/migrate.ts'
 import { openReader } from '../../../activities/journal/read/reader.ts'
 import { joinNames } from '../../../workflows/kit/index.ts'
 import { childEnvironment } from '../../server/config.ts'
+import { UsageError } from '../../server/usage-error.ts'
 import type { Finding } from '../doctor/findings.ts'
 import { formatDuration } from '../query/format.ts'
+import { failureText } from '../query/open-journal.ts'
 
 const PART = 'migrations'
 
 /**
  * @param build folder of the new version.
  * @param copyURL database with a restored backup: the new version migrates it, and the duration is measured.
- * @throws errors of the database.
+ * @throws UsageError if the copy is the journal; Error if the copy does not answer; errors of the journal's database.
  */
 export async function migrationFinding(
   build: string,
@@ -29,6 +31,7 @@ export async function migrationFinding(
 ): Promise<Finding> {
   const db = openReader(journalURL) as unknown as Kysely<Database>
   try {
+    if (copyURL !== undefined) await refuseJournal(db, copyURL)
     const applied = new Set(await appliedMigrations(db))
     const missing = migrationsOf(build).filter((name) => !applied.has(name))
     if (missing.length === 0)
@@ -36,7 +39,7 @@ export async function migrationFinding(
     const names = joinNames(missing, 20)
     const duration =
       copyURL === undefined
-        ? `the journal has ${await sizeOf(db)}; --journal-copy measures the duration on a restored backup`
+        ? `the journal has ${await sizeOf(db)}; to measure the duration, restore a backup and pass it as --journal-copy`
         : `pawl migrate up took ${await migrateCopy(build, copyURL)} on the copy of the journal`
     return { part: PART, verdict: 'warn', text: `the journal lacks ${names}; ${duration}` }
   } finally {
@@ -55,6 +58,42 @@ async function sizeOf(db: Kysely<Database>): Promise<string> {
   )
   const [row] = rows
   return `${row?.jobs ?? '?'} jobs and ${row?.bytes ?? '?'}`
+}
+
+/** @throws UsageError if the copy is the database of the journal; Error if it does not answer. */
+async function refuseJournal(journal: Kysely<Database>, copyURL: string): Promise<void> {
+  const place = placeOf(copyURL)
+  const isSame = (await identityOf(journal)) === (await identityOfCopy(copyURL, place))
+  if (isSame)
+    throw new UsageError(`--journal-copy: ${place} is the journal itself; pass another database with a restored backup`)
+}
+
+async function identityOfCopy(url: string, place: string): Promise<string> {
+  let copy: Kysely<Database> | undefined
+  try {
+    copy = openReader(url) as unknown as Kysely<Database>
+    return await identityOf(copy)
+  } catch (error) {
+    throw new Error(`--journal-copy: ${place} does not answer: ${failureText(error)}; check the URL`, {
+      cause: error,
+    })
+  } finally {
+    await copy?.destroy()
+  }
+}
+
+/** The same text for all addresses of one database: the start of its server, and its number on this server. */
+async function identityOf(db: Kysely<Database>): Promise<string> {
+  const { rows } = await sql<{ identity: string }>`
+    select extract(epoch from pg_postmaster_start_time()) || '/' || oid as identity
+    from pg_database where datname = current_database()`.execute(db)
+  return rows[0]?.identity ?? ''
+}
+
+/** Host, port and name of the database, without user and password. */
+function placeOf(url: string): string {
+  const parsed = URL.parse(url)
+  return parsed === null ? 'the given database' : `database ${parsed.host}${parsed.pathname}`
 }
 
 /** @throws Error with the message of the new version's command. */

@@ -45,6 +45,7 @@ export interface FaultDomain {
 }
 
 export interface Routing {
+  /** DNS names of Pods need it. */
   readonly headlessService: boolean
   readonly publicIPSource: 'pod' | 'service'
   readonly podIPFamily: 4 | 6 | undefined
@@ -138,14 +139,15 @@ function faultDomainOf({ faultDomain = {} }: ClusterSpec): FaultDomain {
 }
 
 function routingOf({ routing = {}, services = {} }: ClusterSpec): Routing {
-  const useDNSInClusterFile = routing.useDNSInClusterFile ?? false
+  const useDNSInClusterFile = routing.useDNSInClusterFile === true
+  const defineDNSLocalityFields = useDNSInClusterFile || routing.defineDNSLocalityFields === true
   const { podIPFamily } = routing
   return {
-    headlessService: routing.headlessService ?? services.headless ?? false,
+    headlessService: defineDNSLocalityFields || (routing.headlessService ?? services.headless) === true,
     publicIPSource: routing.publicIPSource ?? services.publicIPSource ?? 'pod',
     podIPFamily: podIPFamily === 4 || podIPFamily === 6 ? podIPFamily : undefined,
     useDNSInClusterFile,
-    defineDNSLocalityFields: routing.defineDNSLocalityFields ?? useDNSInClusterFile,
+    defineDNSLocalityFields,
     dnsDomain: routing.dnsDomain ?? 'cluster.local',
   }
 }

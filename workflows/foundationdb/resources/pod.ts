@@ -88,7 +88,6 @@ export function podSpec({ settings, group, version }: PodInput): JsonFields {
   const input = { settings, group, version, template }
   const containers = withContainer(listOf(template['containers']).map(fieldsOf), mainContainer(input))
   const initContainers = listOf(template['initContainers']).map(fieldsOf)
-  const { headlessService, useDNSInClusterFile } = settings.routing
   const isUnified = settings.imageType === 'unified'
   return {
     ...template,
@@ -98,7 +97,7 @@ export function podSpec({ settings, group, version }: PodInput): JsonFields {
     containers: withContainer(containers, sidecarContainer(input)),
     volumes: withNamed(template['volumes'], volumes(settings, group), 'name'),
     affinity: affinity(fieldsOf(template['affinity']), settings, group),
-    ...((headlessService || useDNSInClusterFile) && {
+    ...(settings.routing.headlessService && {
       hostname: podName(settings.name, group.processGroupID),
       subdomain: headlessServiceName(settings.name),
     }),

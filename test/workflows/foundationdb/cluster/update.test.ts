@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import type { ClusterWorld } from '../../../support/foundationdb/cluster-world.ts'
+import { ClusterWorld } from '../../../support/foundationdb/cluster-world.ts'
 import { fourNodes, runningCluster } from '../../../support/foundationdb/running-cluster.ts'
 import type { ClusterSpec } from '../../../../workflows/foundationdb/cluster/kind.ts'
 
@@ -214,6 +214,16 @@ describe('the headless Service', () => {
     world.change({ services: { headless: false } })
     await world.settle(200)
     expect(world.services).toEqual([])
+  })
+
+  it('is created for coordinators with DNS names, also if headlessService is false', async () => {
+    const world = new ClusterWorld({ routing: { useDNSInClusterFile: true, headlessService: false } })
+    await world.settle(200)
+    expect(world.services.map(({ metadata }) => metadata.name)).toEqual(['db'])
+    for (const { metadata, ...pod } of world.pods)
+      expect(pod).toMatchObject({ spec: { hostname: metadata.name, subdomain: 'db' } })
+    expect(world.target.status?.connectionString).toMatch(/@db-[a-z]+-\d+\.db\.default\.svc\.cluster\.local:4501/)
+    expect(world.target.status?.hasIncorrectServiceConfig).toBe(false)
   })
 })
 

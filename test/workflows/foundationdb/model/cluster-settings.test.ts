@@ -44,6 +44,14 @@ describe('the settings of a cluster', () => {
       { services: { headless: true, publicIPSource: 'service' } },
       { routing: { headlessService: true, publicIPSource: 'service' } },
     ],
+    [
+      { routing: { useDNSInClusterFile: true, headlessService: false, defineDNSLocalityFields: false } },
+      { routing: { useDNSInClusterFile: true, headlessService: true, defineDNSLocalityFields: true } },
+    ],
+    [
+      { routing: { defineDNSLocalityFields: true } },
+      { routing: { useDNSInClusterFile: false, headlessService: true, defineDNSLocalityFields: true } },
+    ],
     [{ automationOptions: { deletePods: false } }, { automation: { deletionMode: 'None' } }],
     [{ automationOptions: { deletePods: false, deletionMode: 'All' } }, { automation: { deletionMode: 'All' } }],
     [{ updatePodsByReplacement: true }, { automation: { podUpdateStrategy: 'Replace' } }],

@@ -53,6 +53,7 @@ function nameProblems(value: unknown, spec: JsonFields): readonly Problem[] {
     routing['headlessService'] === true,
     services['headless'] === true,
     routing['useDNSInClusterFile'] === true,
+    routing['defineDNSLocalityFields'] === true,
     [routing['publicIPSource'], services['publicIPSource']].includes('service'),
   ].some(Boolean)
   const most = hasServices ? MAX_LABEL_LENGTH - LONGEST_POD_SUFFIX : MAX_LABEL_LENGTH

@@ -71,8 +71,12 @@ export const routingField = record('The addresses of processes.', {
   headlessService: flag('Whether the cluster has a headless Service; default: false.'),
   publicIPSource: oneOf('The source of the public addresses of processes; default: pod.', ['pod', 'service']),
   podIPFamily: integer('The IP family of Pods with several addresses: 4 or 6.', { minimum: 4, maximum: 6 }),
-  useDNSInClusterFile: flag('Whether coordinators have DNS names in the cluster file; default: false.'),
-  defineDNSLocalityFields: flag('Whether processes report their DNS names; default: useDNSInClusterFile.'),
+  useDNSInClusterFile: flag(
+    'Whether coordinators have DNS names in the cluster file, which also sets defineDNSLocalityFields; default: false.',
+  ),
+  defineDNSLocalityFields: flag(
+    'Whether processes report their DNS names, which also sets headlessService; default: false.',
+  ),
   dnsDomain: text('The domain of the Kubernetes cluster; default: cluster.local.', { maxLength: 253 }),
 })
 
@@ -88,7 +92,7 @@ export const labelsField = record('Labels of the objects of the cluster.', {
   processClassLabels: list('The labels with the class of a process group.', text('A key.', { maxLength: 317 }), {
     maxItems: 100,
   }),
-  filterOnOwnerReference: flag('Whether the controller only uses objects that the cluster owns.'),
+  filterOnOwnerReference: flag('Ignored: the controller only uses objects that the cluster owns.'),
 })
 
 export const buggifyField = record('Failures to cause, for tests.', {

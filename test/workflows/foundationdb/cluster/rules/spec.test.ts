@@ -72,6 +72,7 @@ describe('a FoundationDBCluster', () => {
   it.each<[object, string, string?]>([
     [{}, 'metadata.name: found "' + 'a'.repeat(64) + '"; expected at most 63 characters', 'a'.repeat(64)],
     [{ services: { headless: true } }, 'expected at most 38 characters', 'a'.repeat(39)],
+    [{ routing: { defineDNSLocalityFields: true } }, 'expected at most 38 characters', 'a'.repeat(39)],
     [{ routing: { publicIPSource: 'service' } }, 'metadata.name: found "1db"; expected the name of a Service', '1db'],
     [{ version: '6.3.25' }, 'spec.version: found "6.3.25"; expected a version such as 7.1.26, at least 7.1.0'],
     [{ version: undefined }, 'spec.version: found nothing'],
