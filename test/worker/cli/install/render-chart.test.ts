@@ -43,7 +43,8 @@ describe('the roles of the chart', () => {
   it('are bound to roles and ServiceAccounts of the same release', async () => {
     const objects = await render({ name: 'pawl', namespace: 'a' }, ALL)
     const names = new Set(objects.map(identity))
-    const bindings = objects.filter(({ kind }) => kind.endsWith('RoleBinding')) as readonly Binding[]
+    const bindings = objects.filter((one): one is Binding => one.kind.endsWith('RoleBinding'))
+    expect(bindings.length).toBeGreaterThan(8)
     for (const { metadata, roleRef, subjects } of bindings) {
       const namespace = roleRef.kind === 'Role' ? (metadata.namespace ?? '') : ''
       expect(names).toContain(`${roleRef.kind} ${namespace}/${roleRef.name}`)
