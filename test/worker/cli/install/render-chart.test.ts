@@ -59,6 +59,21 @@ describe('the roles of the chart', () => {
   })
 })
 
+describe('the Job that migrates', () => {
+  const nameOf = async (...sets: string[]) => {
+    const objects = await render({ name: 'pawl', namespace: 'a' }, ...sets)
+    return objects.flatMap(({ kind, metadata }) => (kind === 'Job' ? [metadata.name] : []))
+  }
+
+  it('has a name that changes with its spec, because the API server rejects changes of the spec', async () => {
+    const [name] = await nameOf()
+    expect(name).toMatch(/^pawl-migrate-\d+-\d+-\d+-[0-9a-f]{8}$/)
+    expect(await nameOf('image.tag=v2')).not.toEqual([name])
+    expect(await nameOf('secrets.payloadKey=payload.key')).not.toEqual([name])
+    expect(await nameOf('worker.replicas=7')).toEqual([name])
+  })
+})
+
 interface Binding extends Manifest {
   readonly roleRef: { readonly kind: string; readonly name: string }
   readonly subjects: readonly { readonly kind: string; readonly name: string }[]
