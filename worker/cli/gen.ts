@@ -63,7 +63,13 @@ async function genAll({ check, ...flags }: GenFlags, allCommands: () => Promise<
     const { KIT_PAGES, kitPages } = await import('../gen/kit-pages.ts')
     const { flagPages } = await import('./flag-pages.ts')
     const { metricPage } = await import('./metric-page.ts')
-    const files = [...(await flagPages(await allCommands())), ...(await kitPages(ROOT)), ...metricPage()]
+    const { alertPage } = await import('./alert-page.ts')
+    const files = [
+      ...(await flagPages(await allCommands())),
+      ...(await kitPages(ROOT)),
+      ...metricPage(),
+      ...(await alertPage(ROOT)),
+    ]
     return { files: new Map(files), owned: [KIT_PAGES] }
   }
   // A copy of the checkout may lack docs/; then `gen` creates only docs/reference/kinds.

@@ -14,6 +14,7 @@ export interface MonitoringQuery {
 export interface Alert {
   readonly alert: string
   readonly expr: string
+  readonly annotations: { readonly summary: string; readonly description: string }
 }
 
 export function alerts(): readonly Alert[] {
