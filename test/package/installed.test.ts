@@ -201,7 +201,7 @@ const READERS = [
     folder: 'writing',
     files: [...typedOn(page), ...typedOn(writing)],
     copies: writing,
-    names: ['tsconfig.json', 'cron-job/kind.ts', 'cron-job/plan.ts', 'cron-job/plan.test.ts'],
+    names: ['tsconfig.json', 'cron-job/controllers.ts', 'cron-job/plan.ts', 'cron-job/plan.test.ts'],
   },
 ]
 
