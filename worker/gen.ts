@@ -1,10 +1,12 @@
-// `pawl gen`: writes what derives from the kinds, the wings and the deployers: deploy/crds, deploy/rbac, the roles of deploy/chart, workflows/index.ts, the registries, the pages
+// `pawl gen`: writes what derives from the kinds, the wings and the deployers: deploy/crds, deploy/rbac, the roles, the wings and the monitoring of deploy/chart, workflows/index.ts, the registries, the pages
 // of flags and kinds in docs/reference, and the module of each controller.cm. `--check` changes nothing and exits 1 with a summary and the differences when something is stale.
 
 import { join, relative, sep } from 'node:path'
 
 import { admissionIndex, readAdmissions } from './gen/admission-index.ts'
+import { chartMonitoring } from './gen/chart-monitoring.ts'
 import { chartRoles } from './gen/chart-roles.ts'
+import { chartSchema } from './gen/chart-schema.ts'
 import { compileFile, readText } from './gen/controller/controller-files.ts'
 import { staleText } from './gen/controller-modules.ts'
 import { controllerIndex, workflowIndex } from './gen/controller-index.ts'
@@ -70,6 +72,8 @@ async function generatedFiles(root: string): Promise<GeneratedFiles> {
       kinds.map((kind) => [`${CRDS}/${wing}/${crdFileName(kind)}`, crdYaml(kind, folder)] as const),
     ),
     ...roleFiles(RBAC, partsByWing(parts)),
+    ...(await chartMonitoring(root)),
+    ...(await chartSchema(root, [...partsByWing(parts).keys()])),
     ...(validating.length > 0
       ? [
           [`${RBAC}/webhook.yaml`, webhookRoles({ validating, mutating }, DEFAULT_SECRET)] as const,

@@ -62,7 +62,7 @@ describe('a wing that is added as folders', () => {
     expect(checkout.pawl('gen', '--check')).toBe('')
     const changed = await checkout.changed()
     const generated =
-      /\.gen\.ts$|^workflows\/index\.ts$|^deploy\/chart\/templates\/rbac\.yaml$|^deploy\/rbac\/webhook\.yaml$/
+      /\.gen\.ts$|^workflows\/index\.ts$|^deploy\/chart\/(?:templates\/rbac\.yaml|values\.schema\.json)$|^deploy\/rbac\/webhook\.yaml$/
     expect(changed.filter((path) => !generated.test(path))).toEqual([])
     expect(changed).toContain('workflows/controllers.gen.ts')
   })

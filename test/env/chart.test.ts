@@ -11,6 +11,7 @@ import { parseAllDocuments } from 'yaml'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { PAWL_VERSION } from '../../worker/server/version.ts'
 import { CHART_NAMESPACE as NAMESPACE, CHART_VARIANTS } from '../support/chart/variants.ts'
+import { installMonitoringCrds, removeMonitoringCrds } from '../support/chart/monitoring-crds.ts'
 import { Cluster } from '../support/cluster/cluster.ts'
 import { registryBinary } from '../support/registries/registry-binaries.ts'
 
@@ -33,6 +34,8 @@ const PLURALS: Readonly<Record<string, string>> = {
   RoleBinding: 'rolebindings',
   ClusterRole: 'clusterroles',
   ClusterRoleBinding: 'clusterrolebindings',
+  PodMonitor: 'podmonitors',
+  PrometheusRule: 'prometheusrules',
 }
 interface Manifest {
   readonly apiVersion: string
@@ -48,9 +51,13 @@ let helm: string
 // Long, because Helm is built here if it is not in the cache.
 beforeAll(async () => {
   await kube.request('POST', '/api/v1/namespaces', { body: { metadata: { name: NAMESPACE, labels: RESTRICTED } } })
+  await installMonitoringCrds(kube)
   helm = await registryBinary('helm')
 }, 1_800_000)
-afterAll(() => kube.close())
+afterAll(async () => {
+  await removeMonitoringCrds(kube)
+  await kube.close()
+})
 
 async function run(...args: string[]): Promise<string> {
   return (await promisify(execFile)(helm, args)).stdout
@@ -104,7 +111,7 @@ describe('the chart', () => {
 
   it.each<readonly [object, string]>([
     [{ bridge: { replicaz: 3 } }, "at '/bridge': additional properties 'replicaz' not allowed"],
-    [{ wings: ['unknown'] }, "at '/wings/0': value must be one of 'landscaper', 'chaos', 'foundationdb'"],
+    [{ wings: ['unknown'] }, "at '/wings/0': value must be one of 'chaos', 'foundationdb', 'landscaper'"],
     [{ worker: { replicas: 'two' } }, "at '/worker/replicas': got string, want integer"],
     [{ trial: ON }, "at '/trial/password': minLength: got 0, want 8"],
     [{ wings: [], webhook: ON }, "at '/wings': minItems: got 0, want 1"],

@@ -7,8 +7,10 @@ import { mergeRules } from './access-rules.ts'
 import { type Place, type Right, rightsOf } from './level-rbac.ts'
 
 export interface RoleOptions {
-  /** The roles are `pawl-bridge-<name>` and `pawl-worker-<name>`. */
+  /** The roles are `<prefix>-bridge-<name>` and `<prefix>-worker-<name>`. */
   readonly name: string
+  /** Default: pawl. */
+  readonly prefix?: string
   /** The namespaces of targets. Empty: all. */
   readonly namespaces: readonly string[]
   /** Binds the roles to the ServiceAccounts `pawl-bridge` and `pawl-worker` of this namespace. */
@@ -50,7 +52,7 @@ function namespacesOf(place: Place, { namespaces }: RoleOptions): readonly strin
   return place === 'beside the target' ? namespaces : [place.namespace]
 }
 
-const nameOf = ({ process }: Role, { name }: RoleOptions): string => `pawl-${process}-${name}`
+const nameOf = ({ process }: Role, { name, prefix = 'pawl' }: RoleOptions): string => `${prefix}-${process}-${name}`
 const GROUP = 'rbac.authorization.k8s.io'
 
 function manifest(role: Role, options: RoleOptions): object {

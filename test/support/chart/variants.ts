@@ -22,6 +22,8 @@ export const CHART_VARIANTS: readonly object[] = [
     nodeSelector: { a: 'b' },
   },
   { networkPolicy: { egress: [PEERS] }, podAnnotations: { a: 'b' }, tolerations: [{ operator: 'Exists' }] },
+  ...['chaos', 'foundationdb'].map((wing) => ({ wings: [wing], webhook: ON })),
+  { podMonitor: ON, monitoring: { dashboards: ON, rules: { enabled: true, journalGiB: 7, labels: { release: 'x' } } } },
   { networkPolicy: OFF, podDisruptionBudget: OFF, rbac: { create: false }, migrate: OFF },
   { trial: { enabled: true, password: 'abcdefgh1', contentKey: 'a'.repeat(64) } },
 ]

@@ -17,7 +17,7 @@ describe('the values of the chart', () => {
     ['worker.replicas=two', 'values: worker.replicas: found "two"; expected an integer'],
     ['worker.replicas=-1', 'values: worker.replicas: found -1; expected at least 0'],
     ['bridge.replicaz=3', 'values: bridge.replicaz: the value does not exist; expected replicas, args, resources'],
-    ['wings={lanscaper}', 'values: wings.0: found "lanscaper"; expected one of landscaper, chaos, foundationdb'],
+    ['wings={lanscaper}', 'values: wings.0: found "lanscaper"; expected one of chaos, foundationdb, landscaper'],
     ['wings={chaos,chaos}', 'values: wings: found ["chaos","chaos"]; expected each item once'],
     ['wings={},webhook.enabled=true', 'values: wings: found []; expected at least 1 items'],
     ['podMonitor=3', 'values: podMonitor: found 3; expected a map'],

@@ -1,0 +1,3 @@
+{{- define "_fullname.tpl" -}}
+{{ ternary .Release.Name (printf "%s-pawl" .Release.Name) (contains "pawl" .Release.Name) }}
+{{- end }}
