@@ -17,6 +17,13 @@ const ONE_CLUSTER = {
   namesOf: 'fdb',
 } as const
 
+/** Options of the commands that change a list of process groups. */
+const LIST_OPTIONS: readonly CommandOption[] = [
+  CLUSTER,
+  { flags: '--clear', text: 'remove these process groups from the list', conflicts: ['clean'] },
+  { flags: '--clean', text: 'remove all process groups from the list' },
+]
+
 export const foundationdbCommands: readonly WingCommands[] = [
   {
     name: 'fdb',
@@ -24,6 +31,7 @@ export const foundationdbCommands: readonly WingCommands[] = [
     groups: {
       remove: 'remove parts of a FoundationDBCluster',
       'connection-string': 'show or replace the connection string of a database',
+      buggify: 'cause failures of a FoundationDBCluster on purpose, for tests',
     },
     commands: [
       {
@@ -122,6 +130,54 @@ export const foundationdbCommands: readonly WingCommands[] = [
         options: [CLUSTER],
         examples: ['pawl fdb connection-string update sample:abc@10.0.0.1:4501 -c sample'],
         load: async () => await import('./command/update-connection-string.ts'),
+      },
+      {
+        name: 'fix-coordinator-ips',
+        asks: true,
+        description:
+          'replace the addresses of Pods in the connection string after most coordinators have got other addresses; prints the commands that bring the file to the processes',
+        argument: ONE_CLUSTER,
+        options: [{ flags: '--dry-run', text: 'only print the new connection string' }],
+        examples: ['pawl fdb fix-coordinator-ips sample --dry-run', 'pawl fdb fix-coordinator-ips sample'],
+        load: async () => await import('./command/fix-coordinator-ips.ts'),
+      },
+      {
+        name: 'buggify crash-loop',
+        asks: true,
+        description: 'let a container of process groups crash',
+        argument: { usage: '[id...]', text: 'IDs of process groups, or names of their Pods' },
+        options: [...LIST_OPTIONS, { flags: '--container-name <name>', text: 'the container (default: foundationdb)' }],
+        examples: [
+          'pawl fdb buggify crash-loop storage-1 -c sample',
+          'pawl fdb buggify crash-loop -c sample --clean --container-name foundationdb-kubernetes-sidecar',
+        ],
+        load: async () => ({ run: (await import('./command/buggify.ts')).crashLoop }),
+      },
+      {
+        name: 'buggify no-schedule',
+        asks: true,
+        description: 'recreate the Pods of process groups so that no Node accepts them',
+        argument: { usage: '[id...]', text: 'IDs of process groups, or names of their Pods' },
+        options: LIST_OPTIONS,
+        examples: [
+          'pawl fdb buggify no-schedule storage-1 -c sample',
+          'pawl fdb buggify no-schedule storage-1 -c sample --clear',
+        ],
+        load: async () => ({ run: (await import('./command/buggify.ts')).noSchedule }),
+      },
+      {
+        name: 'buggify empty-monitor-conf',
+        asks: true,
+        description: 'configure the Pods of a cluster without processes',
+        options: [
+          CLUSTER,
+          { flags: '--set-value <true-or-false>', text: 'false starts the processes (default: true)' },
+        ],
+        examples: [
+          'pawl fdb buggify empty-monitor-conf -c sample',
+          'pawl fdb buggify empty-monitor-conf -c sample --set-value false',
+        ],
+        load: async () => ({ run: (await import('./command/buggify.ts')).emptyMonitorConf }),
       },
     ],
   },

@@ -44,7 +44,7 @@ describe('the help of a command', () => {
 describe('docs/reference', () => {
   it('has the pages of flags that `pawl gen` writes', async () => {
     const pages = await flagPages(await createProgram('--help'))
-    expect(pages.size).toBe(6)
+    expect(pages.size).toBe(7)
     for (const [path, text] of pages) expect(await readFile(`${ROOT}/${path}`, 'utf8'), path).toBe(text)
   })
 

@@ -45,8 +45,14 @@ const PAGES: readonly FlagPage[] = [
   {
     file: 'steering-flags.md',
     title: 'Flags of the commands that steer',
-    introduction: 'The commands that start, hold back and end jobs, and the commands of wings, with all flags.',
-    commands: ['reconcile', 'interrupt', 'pause', 'resume', 'retry', 'skip', 'delete', ...WING_COMMAND_NAMES],
+    introduction: 'The commands that start, hold back and end jobs, with all flags.',
+    commands: ['reconcile', 'interrupt', 'pause', 'resume', 'retry', 'skip', 'delete'],
+  },
+  {
+    file: 'wing-flags.md',
+    title: 'Flags of the commands of wings',
+    introduction: 'The commands for the objects of one wing, with all flags.',
+    commands: WING_COMMAND_NAMES,
   },
   {
     file: 'command-flags.md',

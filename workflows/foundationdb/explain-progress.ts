@@ -13,8 +13,16 @@ export function explainProgress(object: object): StatusExplanation {
   const { generations } = fieldsOf(status)
   if (generations === undefined) return withReason({ phase: 'Pending' }, object)
   const { reconciled } = fieldsOf(generations)
-  const isReconciled = Number(reconciled ?? 0) >= Number(fieldsOf(metadata)['generation'])
+  const isReconciled =
+    Number(reconciled ?? 0) >= Number(fieldsOf(metadata)['generation']) && !hasNeeds(fieldsOf(generations))
   return withReason({ phase: isReconciled ? 'Reconciled' : 'Reconciling' }, object)
+}
+
+const NO_NEEDS: ReadonlySet<string> = new Set(['reconciled', 'hasPendingRemoval'])
+
+/** Whether a generation waits for more than the end of removed objects. A complete generation does when it needs a repair, such as of a lost Pod. */
+export function hasNeeds(generations: object | undefined): boolean {
+  return Object.keys(generations ?? {}).some((field) => !NO_NEEDS.has(field))
 }
 
 /** Adds the blocked step of the condition. */

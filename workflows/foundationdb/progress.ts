@@ -33,7 +33,10 @@ export interface BlockedStep {
 export interface Progress {
   /** In the order of the steps. */
   readonly blocked: readonly BlockedStep[]
+  /** Also while a generation that was complete before waits for a repair. */
   readonly isComplete: boolean
+  /** The complete generation waits for a repair, such as of a lost Pod. */
+  readonly isRepairing?: boolean
   /** Of the previous pass over the same generation. */
   readonly wasComplete: boolean
 }
@@ -45,9 +48,10 @@ interface ProgressPass extends ReportingPass {
 /** The last step of a plan. */
 export function reportProgress<Pass extends ProgressPass>(progressOf: (pass: Pass) => Progress): LastAction<Pass> {
   return lastAction<Pass>('reportProgress', async (pass) => {
-    const { isComplete, wasComplete, blocked } = progressOf(pass)
+    const { isComplete, wasComplete, blocked, isRepairing = false } = progressOf(pass)
     const found = blocked.find(({ hasStopped }) => hasStopped) ?? blocked[0]
-    const { step, message, hasStopped } = found ?? unblocked(isComplete)
+    const isTrue = isComplete && !isRepairing
+    const { step, message, hasStopped } = found ?? unblocked(isTrue)
     if (hasStopped && !isReported(pass.target, step, message))
       await pass.act.event({
         type: 'Normal',
@@ -61,7 +65,7 @@ export function reportProgress<Pass extends ProgressPass>(progressOf: (pass: Pas
         message: `Reconciled generation ${pass.target.metadata.generation}`,
       })
     const change = { type: RECONCILED_CONDITION, reason: step, message: shortened(message) }
-    setPassCondition(pass, { ...change, status: isComplete ? 'True' : 'False' })
+    setPassCondition(pass, { ...change, status: isTrue ? 'True' : 'False' })
     return done
   })
 }

@@ -1,7 +1,7 @@
 // Reads the Pods of a cluster.
 
 import type { FoundationDBCluster } from '../../../workflows/foundationdb/cluster/kind.ts'
-import { PROCESS_GROUP_LABEL } from '../../../workflows/foundationdb/contract.ts'
+import { PROCESS_GROUP_LABEL, PUBLIC_IP_ANNOTATION } from '../../../workflows/foundationdb/contract.ts'
 import { clusterSettings } from '../../../workflows/foundationdb/model/cluster-settings.ts'
 import { readPages } from '../../kube/pages.ts'
 import { resourcePath } from '../../kube/resource-path.ts'
@@ -20,6 +20,7 @@ export interface ClusterPod {
     readonly name: string
     readonly uid: string
     readonly labels?: Readonly<Record<string, string>>
+    readonly annotations?: Readonly<Record<string, string>>
     readonly deletionTimestamp?: string
   }
   readonly spec?: { readonly nodeName?: string }
@@ -27,6 +28,8 @@ export interface ClusterPod {
     readonly phase?: string
     readonly reason?: string
     readonly message?: string
+    readonly podIP?: string
+    readonly podIPs?: readonly { readonly ip: string }[]
     readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[]
     readonly containerStatuses?: readonly {
       readonly name: string
@@ -54,4 +57,12 @@ export async function readPods(kube: Kube, cluster: FoundationDBCluster): Promis
 export function processGroupIDOf({ spec }: FoundationDBCluster, { metadata }: ClusterPod): string | undefined {
   const [label = PROCESS_GROUP_LABEL] = spec.labels?.processGroupIDLabels ?? []
   return metadata.labels?.[label]
+}
+
+/** The address under which others reach the processes of the Pod: of its Service, or of the Pod. Undefined while it has none. */
+export function publicAddressOf({ metadata, status = {} }: ClusterPod, family: 4 | 6 | undefined): string | undefined {
+  const service = metadata.annotations?.[PUBLIC_IP_ANNOTATION]
+  if (service !== undefined && service !== '') return service
+  const ips = status.podIPs?.map(({ ip }) => ip) ?? []
+  return ips.find((ip) => family === undefined || ip.includes(':') === (family === 6)) ?? status.podIP
 }

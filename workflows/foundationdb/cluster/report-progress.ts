@@ -1,6 +1,7 @@
 // Reports the end of a pass over a cluster (../progress.ts).
 
 import { reportProgress } from '../progress.ts'
+import { hasNeeds } from '../explain-progress.ts'
 import { contextOf } from './context.ts'
 import type { ClusterStatus } from './kind.ts'
 import type { ClusterPass } from './pass.ts'
@@ -11,6 +12,7 @@ export const reportClusterProgress = reportProgress<ClusterPass>((pass) => {
   return {
     blocked,
     isComplete: isReconciled(status, generation),
+    isRepairing: hasNeeds(status.generations),
     wasComplete: isReconciled(pass.target.status, generation),
   }
 })

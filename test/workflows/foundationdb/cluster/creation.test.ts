@@ -156,6 +156,16 @@ describe('the explanation of a cluster', () => {
       { phase: 'Reconciling', summary: 'AddPods: exceeded quota', ownPods: { app: 'db' } },
     ],
     ['that is complete', cluster({ generations: { reconciled: 2 } }), { phase: 'Reconciled' }],
+    [
+      'that only waits for the end of removed objects',
+      cluster({ generations: { reconciled: 2, hasPendingRemoval: 2 } }),
+      { phase: 'Reconciled' },
+    ],
+    [
+      'that was complete and waits for a repair',
+      cluster({ generations: { reconciled: 2, hasUnhealthyProcess: 2 } }),
+      { phase: 'Reconciling' },
+    ],
   ])('%s', (_, object, explanation) => {
     expect(explainCluster(object)).toEqual(explanation)
   })

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 
 import { ClusterWorld } from '../../../support/foundationdb/cluster-world.ts'
 import { fourNodes, runningCluster } from '../../../support/foundationdb/running-cluster.ts'
+import { explainCluster } from '../../../../workflows/foundationdb/cluster/explain.ts'
 import type { ClusterSpec } from '../../../../workflows/foundationdb/cluster/kind.ts'
 
 const KNOB: Partial<ClusterSpec> = { processes: { general: { customParameters: ['knob_disable_posix_kernel_aio=1'] } } }
@@ -33,7 +34,16 @@ describe('a Pod that a user deletes', () => {
     const [name = ''] = world.podsOf('log')
     world.deletePod(name)
     world.advance(1)
+    await world.pass()
+    const summary = `UpdateStatus (again): the cluster still has: hasUnhealthyProcess; not healthy: log-`
+    expect(world.condition?.status).toBe('False')
+    expect(explainCluster(world.target)).toMatchObject({
+      phase: 'Reconciling',
+      summary: expect.stringContaining(summary) as string,
+    })
     await world.settle()
+    expect(explainCluster(world.target)).toEqual({ phase: 'Reconciled' })
+    expect([world.condition?.status, world.generations.reconciled]).toEqual(['True', 1])
     expect(world.writes).toMatchObject({ 'create Pod': 1 })
     expect(world.writes['create PersistentVolumeClaim']).toBeUndefined()
     expect([world.podsOf('log').includes(name), world.takeEffects()]).toEqual([true, []])

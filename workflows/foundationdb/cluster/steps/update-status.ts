@@ -1,11 +1,18 @@
 // Steps 1 and 24. Brings the status up to date with the database and the objects of the cluster, and checks whether the generation is reconciled. Source:
 // seeds/foundationdb-operator-technical-design.txt UpdateStatus; spec/foundationdb.md 2.1, 2.25.
 
-import type { Step } from '../../../kit/index.ts'
+import { joinNames, type Step } from '../../../kit/index.ts'
 import { headlessServiceName } from '../../model/process-group-id.ts'
 import { wasUnblocked } from '../../progress.ts'
 import { clusterStep } from '../cluster-step.ts'
-import { availableDatabase, type ClusterContext, databaseAddress, readDatabase, updateStatus } from '../context.ts'
+import {
+  availableDatabase,
+  type ClusterContext,
+  databaseAddress,
+  processGroupsIn,
+  readDatabase,
+  updateStatus,
+} from '../context.ts'
 import { eagerDelay } from '../eager-delay.ts'
 import { expectedObjects } from '../expected-objects.ts'
 import { lockInput } from '../lock.ts'
@@ -13,6 +20,7 @@ import { hasCurrentConfiguration, observeDatabase } from '../observe-database.ts
 import { hasTaintOptions, readTaintedNodes } from '../node-taints.ts'
 import { observeProcessGroups } from '../observe-process-groups.ts'
 import type { ClusterPass } from '../pass.ts'
+import { isHealthy, isMarked } from '../process-groups.ts'
 import { recoveringDelay } from '../recovery-delay.ts'
 import { checkReconciliation } from '../reconciliation-check.ts'
 import { continueWith, lookAgain, type StepResult } from '../requeue.ts'
@@ -21,6 +29,7 @@ const NOT_RECONCILED_MS = 10_000
 const UNREADABLE_MS = 10_000
 const UNHEALTHY_MS = 30_000
 const NODES_MS = 60_000
+const MOST_GROUPS = 3
 
 export const updateStatusFirst: Step<ClusterPass> = clusterStep('UpdateStatus', async (context) => {
   await observeAll(context)
@@ -30,13 +39,24 @@ export const updateStatusFirst: Step<ClusterPass> = clusterStep('UpdateStatus', 
 export const updateStatusLast: Step<ClusterPass> = clusterStep('UpdateStatus (again)', async (context) => {
   const isReconciled = await observeAll(context)
   if (!isReconciled) {
-    const fields = Object.keys(context.status.generations ?? {}).filter((field) => field !== 'reconciled')
     const delayMs = eagerDelay(context, ['MissingProcesses', 'IncorrectCommandLine'], NOT_RECONCILED_MS)
-    return continueWith(`the cluster still has: ${fields.join(', ')}`, delayMs)
+    return continueWith(needsText(context), delayMs)
   }
   await releaseLock(context)
   return (await unreadable(context)) ?? (await unhealthy(context)) ?? nodesAgain(context)
 })
+
+/** The fields of `status.generations`, and the process groups that are not healthy. */
+function needsText(context: ClusterContext): string {
+  const fields = Object.keys(context.status.generations ?? {}).filter((field) => field !== 'reconciled')
+  const unhealthy = processGroupsIn(context).filter((group) => !isMarked(group) && !isHealthy(group))
+  const groups = unhealthy.map(({ processGroupID, processGroupConditions = [] }) => {
+    const types = processGroupConditions.map(({ type }) => type)
+    return `${processGroupID} (${types.join(', ')})`
+  })
+  const text = groups.length === 0 ? '' : `; not healthy: ${joinNames(groups, MOST_GROUPS)}`
+  return `the cluster still has: ${fields.join(', ')}${text}`
+}
 
 /** @returns whether the generation is reconciled. */
 async function observeAll(context: ClusterContext): Promise<boolean> {
