@@ -54,10 +54,20 @@ const USER_DATA = [
 ]
 
 /** Folders whose comments, test titles and names follow the rules of eslint/prose.js. */
-const PROSE = ['eslint', 'activities', 'workflows', 'worker', 'site', 'test/bench', 'test/support']
+const PROSE = ['deploy/image', 'eslint', 'activities', 'workflows', 'worker', 'site', 'test/bench', 'test/support']
 
 export default tseslint.config(
-  { ignores: ['node_modules', 'deploy', 'coverage', 'site/dist', '**/*.gen.ts'] },
+  {
+    ignores: [
+      'node_modules',
+      'deploy/*/**',
+      '!deploy/image',
+      '!deploy/image/**',
+      'coverage',
+      'site/dist',
+      '**/*.gen.ts',
+    ],
+  },
   ...tseslint.configs.strictTypeChecked,
   {
     languageOptions: {

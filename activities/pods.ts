@@ -179,8 +179,20 @@ export interface ContainerProcess {
   readonly cwd?: string
   /** Files of the container's image: absolute paths on this machine, by paths in the container. */
   readonly image?: Readonly<Record<string, string>>
+  /**
+   * With `OpenPods.fileSystem`: the container's complete image, unpacked in a folder of this machine. The container sees
+   * its files instead of this machine's, and cannot change them.
+   */
+  readonly unpackedImage?: UnpackedImage
   /** Files to write before the start: texts by paths on this machine. */
   readonly files?: Readonly<Record<string, string>>
+}
+
+export interface UnpackedImage {
+  readonly folder: string
+  /** Numeric; the agent must be root. */
+  readonly uid: number
+  readonly gid: number
 }
 
 export interface EndedContainer {

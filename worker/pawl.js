@@ -16,7 +16,7 @@ const node = findNode(here)
 
 if (node === undefined) {
   process.stderr.write(
-    `pawl: found Node ${process.version}; expected 24 or newer; run npm ci, which installs Node 24 in node_modules/node\n`,
+    `pawl: found Node ${process.version}; expected 24 or newer; put it first in PATH, or run npm ci, which installs Node 24 in node_modules/node\n`,
   )
   process.exit(1)
 }

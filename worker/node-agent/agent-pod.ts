@@ -30,6 +30,7 @@ export interface AgentPod {
   readonly init: readonly ContainerSpec[]
   readonly containers: readonly ContainerSpec[]
   readonly volumes: readonly VolumeSpec[]
+  readonly fsGroup: number | undefined
   readonly status: PodStatus
   /** The original object. */
   readonly object: KubeObject
@@ -183,6 +184,7 @@ interface RawSpec {
   readonly nodeName?: string
   readonly restartPolicy?: AgentPod['restartPolicy']
   readonly serviceAccountName?: string
+  readonly securityContext?: { readonly fsGroup?: number }
   readonly activeDeadlineSeconds?: number
   readonly terminationGracePeriodSeconds?: number
   readonly initContainers?: readonly RawContainer[]
@@ -218,6 +220,7 @@ function readSpec(spec: RawSpec) {
     nodeName,
     restartPolicy,
     serviceAccount,
+    fsGroup: spec.securityContext?.fsGroup,
     graceMs: terminationGracePeriodSeconds * 1000,
     activeDeadlineMs: activeDeadlineSeconds === undefined ? undefined : activeDeadlineSeconds * 1000,
     init: initContainers.map((one) => readContainer(one, true)),

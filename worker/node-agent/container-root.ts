@@ -4,7 +4,9 @@
 // F1. Mounts and files of the image are at the paths of the container. All other paths show the machine's files.
 // F2. A folder that contains mounts or files of the image, such as /var or /usr/bin, is a folder of the container in
 //   memory. It has the machine's entries too: mounted folders, and links to files in /.host, the machine's root folder.
-// F3. Only the process and its children see the mounts, which end with them. The process keeps the PID with which the
+// F3. A container with an unpacked image sees the image instead of the machine: its folders, /proc, /dev and /etc/hosts. Its
+//   program runs as a user that owns no file of the image, so it can write in its mounts only.
+// F4. Only the process and its children see the mounts, which end with them. The process keeps the PID with which the
 //   shim has started it.
 
 import { execFile } from 'node:child_process'
@@ -13,7 +15,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 
-import type { ContainerMount } from '../../activities/pods.ts'
+import type { ContainerMount, UnpackedImage } from '../../activities/pods.ts'
 import { isGone, textOf } from './processes.ts'
 
 const run = promisify(execFile)
@@ -87,15 +89,22 @@ export interface ContainerRoot {
   readonly mounts: readonly ContainerMount[]
   /** Files of the image: files of this machine by paths in the container. */
   readonly image: Readonly<Record<string, string>>
+  /** F3 */
+  readonly unpackedImage?: UnpackedImage | undefined
 }
 
 /** Writes the script that creates the file system in a new namespace, and becomes the program. */
-export async function writeEnterScript({ namespaces, root, script, mounts, image }: ContainerRoot): Promise<void> {
+export async function writeEnterScript(container: ContainerRoot): Promise<void> {
+  const { namespaces, root, script, image, unpackedImage } = container
+  const machine = unpackedImage?.folder ?? '/'
+  const mounts = [...container.mounts, ...(unpackedImage === undefined ? [] : MACHINE_MOUNTS)]
   const inOrder = [...mounts].sort((one, other) => one.path.length - other.path.length)
   const isInMount = (path: string) => mounts.some((mount) => path.startsWith(`${mount.path}/`))
   const own = new Set([...inOrder.map(({ path }) => path), ...Object.keys(image)].filter((path) => !isInMount(path)))
   const folders = new Set([...own, HOST].flatMap((path) => parentsOf(path)))
-  const entries = await Promise.all([...folders].map(async (folder) => await entriesOf(folder, folders, own)))
+  const entries = await Promise.all(
+    [...folders].map(async (folder) => await entriesOf({ machine, folder, folders, own })),
+  )
   const points = await Promise.all(inOrder.map(async (mount) => await pointOf(mount, mounts)))
   const lines = [
     ...['set -e', 'cwd=$1', 'shift'],
@@ -115,11 +124,11 @@ export async function writeEnterScript({ namespaces, root, script, mounts, image
     ),
     ...Object.entries(image).map(([path, file]) => `ln -s ${quoted(file)} ${relative(path)}`),
     `${quoted(namespaces.mount)} --all --fstab ${quoted(`${script}.mounts`)}`,
-    `exec ${quoted(namespaces.chroot)} ${quoted(root)} /bin/sh -c 'cd "$0" && exec "$@"' "$cwd" "$@"`,
+    becomeProgram({ namespaces, root, unpackedImage }),
   ]
   const binds = [
-    ['/', HOST],
-    ...entries.flatMap((one) => one.folders.map((path) => [path, path])),
+    [machine, HOST],
+    ...entries.flatMap((one) => one.folders.map((path) => [join(machine, path), path])),
     ...inOrder.map(({ outside, path }) => [outside, path]),
   ] as const
   await mkdir(root, { recursive: true })
@@ -127,6 +136,19 @@ export async function writeEnterScript({ namespaces, root, script, mounts, image
     mode: 0o600,
   })
   await writeFile(script, lines.map((line) => `${line}\n`).join(''), { mode: 0o600 })
+}
+
+/** An image may have no shell, so `unshare` changes the root folder, the user and the working folder. */
+function becomeProgram({
+  namespaces,
+  root,
+  unpackedImage,
+}: Pick<ContainerRoot, 'namespaces' | 'root' | 'unpackedImage'>): string {
+  if (unpackedImage === undefined)
+    return `exec ${quoted(namespaces.chroot)} ${quoted(root)} /bin/sh -c 'cd "$0" && exec "$@"' "$cwd" "$@"`
+  const [unshare = 'unshare'] = namespaces.unshare
+  const { uid, gid } = unpackedImage
+  return `exec ${quoted(unshare)} --root=${quoted(root)} --wd="$cwd" --setgid ${gid} --setuid ${uid} -- "$@"`
 }
 
 /** The path on this machine of a path in the container: in the innermost mount, or else in the root folder. */
@@ -137,6 +159,14 @@ export function outsideOf(path: string, root: string, mounts: readonly Container
   return mount === undefined ? join(root, path) : join(mount.outside, path.slice(mount.path.length))
 }
 
+/** The kubelet provides these to a container with an image. */
+const MACHINE_MOUNTS = ['/proc', '/dev', '/etc/hosts', '/etc/resolv.conf'].map((path): ContainerMount => ({
+  volume: 'machine',
+  path,
+  outside: path,
+  isHostPath: true,
+}))
+
 interface Entries {
   readonly folder: string
   /** Paths. */
@@ -145,9 +175,17 @@ interface Entries {
   readonly files: readonly string[]
 }
 
+interface FolderSearch {
+  /** The folder of this machine that is the container's `/`. */
+  readonly machine: string
+  readonly folder: string
+  readonly folders: ReadonlySet<string>
+  readonly own: ReadonlySet<string>
+}
+
 /** F2: the machine's entries of a folder, without those that the container has. */
-async function entriesOf(folder: string, folders: ReadonlySet<string>, own: ReadonlySet<string>): Promise<Entries> {
-  const found = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
+async function entriesOf({ machine, folder, folders, own }: FolderSearch): Promise<Entries> {
+  const found = await readdir(join(machine, folder), { withFileTypes: true }).catch((error: unknown) => {
     if (isGone(error)) return []
     throw error
   })

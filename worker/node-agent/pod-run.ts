@@ -147,11 +147,11 @@ export class ProcessPod implements PodRun {
 
   private async prepare(spec: ContainerSpec, restarts: number): Promise<RunStart> {
     const container = await this.containerOf(spec, restarts)
-    const { argv, env, cwd, files = {}, image = {} } = await this.deps.pods.process(container)
+    const { argv, env, cwd, files = {}, image = {}, unpackedImage } = await this.deps.pods.process(container)
     const { root, mounts } = container
     if (this.deps.pods.fileSystem === 'container') {
       const { enterScript: script } = this.deps.folder.container(spec.name)
-      await writeEnterScript({ namespaces: this.namespaces, root, script, mounts, image })
+      await writeEnterScript({ namespaces: this.namespaces, root, script, mounts, image, unpackedImage })
       return { argv: commandIn(argv, { namespaces: this.namespaces, script, cwd: cwd ?? '/' }), env, cwd: root, files }
     }
     await linkMounts(root, mounts, image)

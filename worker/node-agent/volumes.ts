@@ -2,9 +2,10 @@
 //
 // V1. Files from other objects are replaced together: a link `..data` to the folder of the new files is renamed over
 //   the old link, as the kubelet does. A reader sees either all old or all new files.
-// V2. No path of the pod's spec leads out of its folders, except of host paths, which the wing must allow.
+// V2. The files of a pod with an fsGroup belong to this group, which the processes of an unpacked image have.
+// V3. No path of the pod's spec leads out of its folders, except of host paths, which the wing must allow.
 
-import { mkdir, readdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, readdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join, posix } from 'node:path'
 
 import type { KubeClient } from '../../activities/kube/client.ts'
@@ -55,8 +56,8 @@ export class Volumes {
     if (this.deps.skipsVolumes) return
     for (const volume of pod.volumes) {
       const path = join(this.deps.folder.volumes, volume.name)
-      if (volume.is === 'emptyDir') await mkdir(path, { recursive: true })
-      if (volume.is === 'claim') await this.linkClaim(path, pod.namespace, volume.claim)
+      if (volume.is === 'emptyDir') await createFolder(path, groupOf(pod))
+      if (volume.is === 'claim') await this.linkClaim(path, pod, volume.claim)
       if (volume.is === 'files') await this.syncFiles(path, volume.name, volume.sources, pod)
       if (volume.is === 'unsupported')
         throw new UnstartableError(`volume "${volume.name}": ${volume.source} is not supported by the node agent`)
@@ -69,8 +70,9 @@ export class Volumes {
     return times.length === 0 ? undefined : Math.min(...times)
   }
 
-  private async linkClaim(path: string, namespace: string, claim: string): Promise<void> {
-    const target = await this.deps.claimFolder(namespace, claim)
+  private async linkClaim(path: string, pod: AgentPod, claim: string): Promise<void> {
+    const target = await this.deps.claimFolder(pod.namespace, claim)
+    await createFolder(target, groupOf(pod))
     await mkdir(dirname(path), { recursive: true })
     await replaceLink(path, target)
   }
@@ -90,7 +92,7 @@ export class Volumes {
       token: (source) => this.tokens.get(`${name}/${source.path}`)?.text ?? '',
       addresses,
     })
-    await replaceFiles(path, files)
+    await replaceFiles(path, files, groupOf(pod))
   }
 
   private async renewToken(
@@ -137,7 +139,7 @@ export class Volumes {
     return mounts
   }
 
-  /** V2 */
+  /** V3 */
   private sourceOf(volume: VolumeSpec): string | undefined {
     const { folder, allowsHostPaths, skipsVolumes } = this.deps
     if (volume.is !== 'hostPath') return skipsVolumes ? undefined : join(folder.volumes, volume.name)
@@ -146,6 +148,18 @@ export class Volumes {
       `volume "${volume.name}": hostPath "${volume.path}" is not allowed; use another kind of volume on machines without a kubelet`,
     )
   }
+}
+
+/** V2. Only root may change the group. */
+function groupOf({ fsGroup }: AgentPod): number | undefined {
+  return process.getuid?.() === 0 ? fsGroup : undefined
+}
+
+async function createFolder(path: string, group: number | undefined): Promise<void> {
+  await mkdir(path, { recursive: true })
+  if (group === undefined) return
+  await chown(path, -1, group)
+  await chmod(path, 0o2775)
 }
 
 /** Creates the folder that replaces the container's file system, with links to its mounts and to files of its image. */
@@ -167,8 +181,8 @@ export async function linkMounts(
   if (!mounts.some(({ path }) => path === '/tmp')) await mkdir(join(root, 'tmp'), { recursive: true })
 }
 
-/** V1 */
-export async function replaceFiles(path: string, files: Files): Promise<void> {
+/** V1. @param group may read the files; undefined: only the user of the agent may. */
+export async function replaceFiles(path: string, files: Files, group?: number): Promise<void> {
   await mkdir(path, { recursive: true })
   const current = await readlink(join(path, '..data')).catch(() => undefined)
   if (current !== undefined && (await hasFiles(join(path, current), files))) return
@@ -177,7 +191,8 @@ export async function replaceFiles(path: string, files: Files): Promise<void> {
   for (const [name, content] of Object.entries(files)) {
     const file = join(path, version, posix.resolve('/', name))
     await mkdir(dirname(file), { recursive: true })
-    await writeFile(file, content, { mode: 0o600 })
+    await writeFile(file, content, { mode: group === undefined ? 0o600 : 0o640 })
+    if (group !== undefined) await chown(file, -1, group)
   }
   await replaceLink(join(path, '..data'), version)
   const tops = new Set(Object.keys(files).map((name) => posix.resolve('/', name).split('/')[1] ?? ''))

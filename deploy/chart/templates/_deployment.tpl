@@ -19,6 +19,9 @@ spec:
     metadata:
       labels:
         {{- include "_labels.tpl" . | nindent 8 }}
+{{- with $values.podLabels }}
+        {{- toYaml . | nindent 8 }}
+{{- end }}
 {{- if $values.podAnnotations }}
       annotations:
         {{- toYaml $values.podAnnotations | nindent 8 }}

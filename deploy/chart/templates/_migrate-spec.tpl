@@ -5,6 +5,9 @@ template:
   metadata:
     labels:
       {{- include "_labels.tpl" (dict "root" . "name" "migrate") | nindent 6 }}
+{{- with .Values.podLabels }}
+      {{- toYaml . | nindent 6 }}
+{{- end }}
   spec:
     restartPolicy: OnFailure
     automountServiceAccountToken: false
@@ -13,6 +16,14 @@ template:
 {{- range .Values.image.pullSecrets }}
       - name: {{ . }}
 {{- end }}
+{{- end }}
+{{- if .Values.nodeSelector }}
+    nodeSelector:
+      {{- toYaml .Values.nodeSelector | nindent 6 }}
+{{- end }}
+{{- if .Values.tolerations }}
+    tolerations:
+      {{- toYaml .Values.tolerations | nindent 6 }}
 {{- end }}
     securityContext:
       {{- include "_pod-security.tpl" . | nindent 6 }}

@@ -21,7 +21,12 @@ export const CHART_VARIANTS: readonly object[] = [
     priorityClassName: 'p',
     nodeSelector: { a: 'b' },
   },
-  { networkPolicy: { egress: [PEERS] }, podAnnotations: { a: 'b' }, tolerations: [{ operator: 'Exists' }] },
+  {
+    networkPolicy: { egress: [PEERS] },
+    podAnnotations: { a: 'b' },
+    podLabels: { c: 'd' },
+    tolerations: [{ operator: 'Exists' }],
+  },
   ...['chaos', 'foundationdb'].map((wing) => ({ wings: [wing], webhook: ON })),
   { podMonitor: ON, monitoring: { dashboards: ON, rules: { enabled: true, journalGiB: 7, labels: { release: 'x' } } } },
   { networkPolicy: OFF, podDisruptionBudget: OFF, rbac: { create: false }, migrate: OFF },

@@ -28,7 +28,7 @@ export async function chartValues({ files, sets }: GivenValues): Promise<Values>
   let given: Values = {}
   for (const file of files) given = merge(given, await readValuesFile(file))
   for (const one of sets.flatMap(parseAssignments)) given = assign(given, one)
-  const values = withoutNulls(merge(defaults, given)) as Values
+  const values = override(defaults, given)
   const schema: unknown = JSON.parse(await readFile(new URL('values.schema.json', CHART), 'utf8'))
   const problems = await valueProblems(schema as object, values)
   if (problems.length > 0) throw new UsageError(problems.join('\n'))
@@ -53,7 +53,7 @@ async function readValuesFile(path: string): Promise<Values> {
 
 function merge(below: Values, above: Values): Values {
   const merged = Object.entries(above).map(([name, value]) => {
-    const before = Object.hasOwn(below, name) ? below[name] : undefined
+    const before = own(below, name)
     return [name, isMap(before) && isMap(value) ? merge(before, value) : value] as const
   })
   return { ...below, ...Object.fromEntries(merged) }
@@ -68,18 +68,25 @@ function withValue(target: unknown, [step, ...rest]: readonly Step[], value: unk
   if (step === undefined) return value
   if (typeof step === 'string') {
     const map = isMap(target) ? target : {}
-    return { ...map, [step]: withValue(Object.hasOwn(map, step) ? map[step] : undefined, rest, value) }
+    return { ...map, [step]: withValue(own(map, step), rest, value) }
   }
   const items: readonly unknown[] = Array.isArray(target) ? target : []
   const length = Math.max(items.length, step + 1)
   return Array.from({ length }, (_, at) => (at === step ? withValue(items[at], rest, value) : (items[at] ?? null)))
 }
 
-/** Removes null from maps, at every depth (V1). */
-function withoutNulls(value: unknown): unknown {
-  if (!isMap(value)) return value
-  const entries = Object.entries(value).filter(([, entry]) => entry !== null)
-  return Object.fromEntries(entries.map(([name, entry]) => [name, withoutNulls(entry)]))
+/** The defaults with the given values; a given null removes its default (V1). */
+function override(defaults: Values, given: Values): Values {
+  const entries = Object.entries(merge(defaults, given)).flatMap(([name, value]) => {
+    const [before, above] = [own(defaults, name), own(given, name)]
+    if (above === null && before !== undefined) return []
+    return [[name, isMap(before) && isMap(above) ? override(before, above) : value] as const]
+  })
+  return Object.fromEntries(entries)
+}
+
+function own(values: Values, name: string): unknown {
+  return Object.hasOwn(values, name) ? values[name] : undefined
 }
 
 function isMap(value: unknown): value is Values {

@@ -2,6 +2,7 @@
 // a backslash before a character that is part of a name or a value.
 //
 //   S1. A value is true, false, null, a whole number without leading zeros, or a text. A list in braces has such values.
+//   S2. `a={}` is an empty list, as in `wings={}`. Helm reads a list with one empty text.
 
 import { UsageError } from '../../server/usage-error.ts'
 

@@ -20,6 +20,7 @@ describe('the values of the chart', () => {
     ['wings={lanscaper}', 'values: wings.0: found "lanscaper"; expected one of chaos, foundationdb, landscaper'],
     ['wings={chaos,chaos}', 'values: wings: found ["chaos","chaos"]; expected each item once'],
     ['wings={},webhook.enabled=true', 'values: wings: found []; expected at least 1 items'],
+    ['nodeSelector.a=null', 'values: nodeSelector.a: found null; expected text'],
     ['podMonitor=3', 'values: podMonitor: found 3; expected a map'],
     ['secrets.name=', 'values: secrets.name: found ""; expected at least 1 characters'],
   ])('reject --set %s', async (set, message) => {
@@ -59,7 +60,13 @@ describe('the values of the chart', () => {
     await rm(folder, { recursive: true })
   })
 
+  it('have an empty list for empty braces', async () => {
+    expect(await chartValues({ files: [], sets: ['wings={}'] })).toMatchObject({ wings: [] })
+  })
+
   it('lose a default that is set to null', async () => {
-    expect(await chartValues({ files: [], sets: ['image.tag=null'] })).not.toHaveProperty('image.tag')
+    const { image } = await chartValues({ files: [], sets: ['image.tag=null'] })
+    expect(image).toMatchObject({ digest: '' })
+    expect(image).not.toHaveProperty('tag')
   })
 })
