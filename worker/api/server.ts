@@ -23,6 +23,7 @@ import { RateLimited, type RateLimiter } from './rate-limiter.ts'
 import { rateLimitKey, type User, type Users } from './users.ts'
 import { type About, ABOUT_PATH, answerText, ASK_PATH, isQuestion, TOKEN_HEADER, WIRE_FORMATS } from './wire.ts'
 import { readBody } from '../server/read-body.ts'
+import { listen } from '../server/listen.ts'
 
 // Enough for 10,000 uids.
 const MAX_BODY_BYTES = 1024 * 1024
@@ -58,10 +59,7 @@ export async function serveApi({ host, port, pair, ...serving }: ApiServerOption
   server.requestTimeout = REQUEST_MS
   server.headersTimeout = REQUEST_MS
   server.maxConnections = MAX_CONNECTIONS
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, resolve)
-  })
+  await listen(server, { host, port, flags: ['--host', '--port'] })
   const { port: listeningPort } = server.address() as AddressInfo
   return {
     port: listeningPort,

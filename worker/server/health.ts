@@ -4,6 +4,7 @@
 
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { listen } from './listen.ts'
 
 export interface Readiness {
   /**
@@ -67,10 +68,7 @@ export async function serveHealth(
     response.writeHead(status, { 'content-type': 'application/json' })
     response.end(`${JSON.stringify(body)}\n`)
   })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, resolve)
-  })
+  await listen(server, { host, port, flags: ['--health-host', '--health-port'] })
   const { port: boundPort } = server.address() as AddressInfo
   return { port: boundPort, address: `${host}:${boundPort}`, close: async () => await closeServer(server) }
 }

@@ -5,6 +5,7 @@
 //   P3. An error results the process with exit code 1, after all resources are closed.
 
 import { createLogger, LogLevels, type Logger } from './log.ts'
+import { UsageError } from './usage-error.ts'
 
 export interface ProcessContext {
   readonly log: Logger
@@ -38,7 +39,12 @@ export async function runProcess(
   stopping.abort()
   const results: PromiseSettledResult<unknown>[] = [end]
   for (const close of closers.reverse()) results.push(...(await Promise.allSettled([close()])))
-  for (const each of results) if (each.status === 'rejected') throw each.reason
+  const failed = results.find((each) => each.status === 'rejected')
+  if (failed?.reason instanceof UsageError) {
+    process.stderr.write(`${name}: ${failed.reason.message}\n`)
+    process.exit(2)
+  }
+  if (failed !== undefined) throw failed.reason
   log.info('the process has stopped')
 }
 

@@ -12,6 +12,7 @@ import { MUTATE_PATH, VALIDATE_METADATA_PATH, VALIDATE_PATH } from './configurat
 import type { OpenFurtherRules } from './further-rules.ts'
 import { answerMutation, answerReview } from './review.ts'
 import { readBody } from '../server/read-body.ts'
+import { listen } from '../server/listen.ts'
 
 // Two objects, the new and the old one; the API server accepts bodies of up to 3 MiB.
 const MAX_BODY_BYTES = 8 * 1024 * 1024
@@ -48,10 +49,7 @@ export async function serveReviews({ host, port, pair, log, ...rules }: ReviewSe
     )
   })
   server.requestTimeout = REQUEST_MS
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, resolve)
-  })
+  await listen(server, { host, port, flags: ['--host', '--port'] })
   const { port: listeningPort } = server.address() as AddressInfo
   return {
     port: listeningPort,

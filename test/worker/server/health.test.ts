@@ -43,7 +43,10 @@ describe('the health of a process', () => {
   })
 
   it('is not served on a port in use', async () => {
-    await expect(serveHealth(troubles, '127.0.0.1', health.port)).rejects.toMatchObject({ code: 'EADDRINUSE' })
+    const problem = `--health-port: port ${health.port} of 127.0.0.1 is in use; choose another port`
+    await expect(serveHealth(troubles, '127.0.0.1', health.port)).rejects.toThrow(problem)
+    const foreign = '--health-host: found 203.0.113.1; expected an address of this machine'
+    await expect(serveHealth(troubles, '203.0.113.1', 0)).rejects.toThrow(foreign)
   })
 })
 

@@ -7,11 +7,13 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 
 const FRAME = fileURLToPath(new URL('../../../worker/server/process.ts', import.meta.url))
+const USAGE = fileURLToPath(new URL('../../../worker/server/usage-error.ts', import.meta.url))
 
 /** A process with two resources, which prints its steps and runs the body. */
 function start(body: string, closing = '') {
   const code = `
     import { runProcess } from ${JSON.stringify(FRAME)}
+    import { UsageError } from ${JSON.stringify(USAGE)}
     await runProcess('test', 'info', async ({ stopping, onClose }) => {
       for (const name of ['first', 'second'])
         onClose(async () => { console.log('closed ' + name); ${closing} })
@@ -48,6 +50,12 @@ describe('a process', () => {
     const { code, printed, complained } = await start("throw new Error('broken')").end()
     expect({ code, printed }).toEqual({ code: 1, printed: ['open', 'closed second', 'closed first'] })
     expect(complained).toContain('Error: broken')
+  })
+
+  it('prints a wrong flag in one line', async () => {
+    const { code, printed, complained } = await start("throw new UsageError('--health-port: found 1')").end()
+    expect({ code, printed }).toEqual({ code: 2, printed: ['open', 'closed second', 'closed first'] })
+    expect(complained).toBe('test: --health-port: found 1\n')
   })
 
   it('closes the other resources if closing one fails', async () => {
