@@ -111,19 +111,22 @@ export class StuckRuns {
   sinks(): InjectedSinks<RunSinks> {
     return {
       runs: {
-        threw: { fn: (info, thrown) => this.#noteInBackground(this.#noteThrown(info, thrown)), callDuringReplay: true },
+        threw: {
+          fn: (info, thrown) => this.#noteInBackground(info.runId, this.#noteThrown(info, thrown)),
+          callDuringReplay: true,
+        },
       },
     }
   }
 
   /** Call it when the SDK cannot replay a run. */
   readonly onNondeterminism = (runID: string, message: string): void => {
-    this.#noteInBackground(this.#noteReplayFailure(runID, nondeterminismIn(message)))
+    this.#noteInBackground(runID, this.#noteReplayFailure(runID, nondeterminismIn(message)))
   }
 
   /** Call it when the SDK has stopped the code of a run, which then cannot report this by itself. */
   readonly onEndlessCode = (runID: string): void => {
-    this.#noteInBackground(this.#noteEndlessCode(runID))
+    this.#noteInBackground(runID, this.#noteEndlessCode(runID))
   }
 
   /** Restarts stuck runs until the signal is aborted. */
@@ -139,9 +142,9 @@ export class StuckRuns {
   }
 
   /** Runs in the background: if a note cannot be written, the next attempt of the workflow task writes it. */
-  #noteInBackground(noting: Promise<void>): void {
+  #noteInBackground(runID: string, noting: Promise<void>): void {
     noting
-      .catch((error: unknown) => this.#deps.log.warn({ err: error }, 'a stuck run could not be recorded'))
+      .catch((error: unknown) => this.#deps.log.warn({ runID, err: error }, 'a stuck run could not be recorded'))
       .finally(() => this.#wakeUp())
   }
 

@@ -113,7 +113,10 @@ export class WaitingJobs {
       { controller, subject, due },
       'its run was started, and no worker has taken it yet; check that enough workers run',
     ).catch((error: unknown) =>
-      this.#deps.log.warn({ err: error }, 'the Event about a waiting run could not be written'),
+      this.#deps.log.warn(
+        { controller, ...subject, jobID, err: error },
+        'the Event about a waiting run could not be written',
+      ),
     )
   }
 

@@ -93,9 +93,8 @@ export async function openAsyncRules(
         const warnings = problems.length > 0 || rules.warnings === undefined ? [] : await rules.warnings(furtherRequest)
         return { problems, warnings }
       } catch (error) {
-        // Without the object, which may contain secrets.
         log.warn(
-          { err: error, kind: admission.kind.kind },
+          { err: error, ...fieldsOf(admission, request) },
           'further rules failed; the webhook accepts the object without them',
         )
         return NOTHING
@@ -105,7 +104,10 @@ export async function openAsyncRules(
       try {
         return byAdmission.get(admission)?.mutate?.(mutation, { ...request, kind: admission.kind }) ?? []
       } catch (error) {
-        log.warn({ err: error, kind: admission.kind.kind, mutation }, 'a mutation failed; the object is not mutated')
+        log.warn(
+          { err: error, ...fieldsOf(admission, request), mutation },
+          'a mutation failed; the object is not mutated',
+        )
         return []
       }
     },
@@ -130,4 +132,10 @@ function readerOf(kube: Pick<KubeClient, 'request'>): ObjectReader {
       }
     },
   }
+}
+
+/** Without the object itself, which may contain secrets. */
+function fieldsOf({ kind: { kind } }: Admission, { object }: { readonly object: object }) {
+  const { metadata: { namespace, name } = {} } = object as { readonly metadata?: Partial<Record<string, unknown>> }
+  return { kind, namespace, name }
 }

@@ -63,7 +63,10 @@ export function slackNotifier(config: SlackNotifierConfig, clusterName: string, 
       const username = `${subject.kind} Status Bot`
       // S2
       if (channel === undefined)
-        log.warn({ reason, name: subject.name }, 'the author of the Disruption has no Slack account')
+        log.warn(
+          { reason, namespace: subject.namespace, name: subject.name },
+          'the author of the Disruption has no Slack account',
+        )
       else await call('chat.postMessage', { channel, username, ...sent }, signal)
     },
   }
