@@ -2,8 +2,6 @@
 // change meanwhile.
 
 import { execFile } from 'node:child_process'
-import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 
@@ -14,18 +12,24 @@ import type { BackupSpec, FoundationDBBackup } from '../../workflows/foundationd
 import { BACKUP_FINALIZER } from '../../workflows/foundationdb/contract.ts'
 import type { FoundationDBRestore } from '../../workflows/foundationdb/restore/kind.ts'
 import { runningProcesses, untilNothingRuns } from '../support/foundationdb/agent-processes.ts'
-import { BACKEND, IS_REAL, PATIENCE, TEST_LIMIT } from '../support/foundationdb/backend.ts'
+import { BACKEND, PATIENCE, TEST_LIMIT } from '../support/foundationdb/backend.ts'
 import { useDatabases } from '../support/foundationdb/clusters.ts'
 import { KeyWriter } from '../support/foundationdb/key-writer.ts'
 import { logTools } from '../support/foundationdb/logged-tools.ts'
+import {
+  blobStoreConfiguration,
+  credentialsSecret,
+  HAS_OBJECT_STORE,
+  isRestorable,
+  podTemplateSpec,
+} from '../support/foundationdb/object-store.ts'
 
 const run = promisify(execFile)
 const API_VERSION = 'apps.foundationdb.org/v1beta2'
 const VERSION = '7.1.67'
 const [BACKUPS, RESTORES] = ['foundationdbbackups', 'foundationdbrestores']
-// A real FoundationDB needs an object store, which is a folder in the simulator.
-const scenario = describe.skipIf(IS_REAL)
-const blobStoreConfiguration = { accountName: 'account@object-store.example:443', bucket: 'backups' }
+// A real FoundationDB needs PAWL_FDB_OBJECT_STORE.
+const scenario = describe.skipIf(!HAS_OBJECT_STORE)
 const tools = logTools([VERSION])
 const databases = useDatabases('foundationdb-backup', ['shop'], tools.folder)
 const shop = () => databases.of('shop')
@@ -48,7 +52,7 @@ const backup = (name: string, spec: Partial<BackupSpec>) => ({
   apiVersion: API_VERSION,
   kind: 'FoundationDBBackup',
   metadata: { name },
-  spec: { version: VERSION, clusterName: 'sample', agentCount: 1, blobStoreConfiguration, ...spec },
+  spec: { version: VERSION, clusterName: 'sample', agentCount: 1, blobStoreConfiguration, podTemplateSpec, ...spec },
 })
 
 let writer: KeyWriter | undefined
@@ -111,6 +115,7 @@ scenario('a FoundationDBBackup', () => {
   it('F56: runs agents and starts the backup once', TEST_LIMIT, async () => {
     await shop().create(CLUSTER)
     await shop().untilReconciled('sample')
+    await shop().cluster.kube.request('POST', shop().path('secrets'), { body: credentialsSecret })
     await shop().create(backup('nightly', {}))
     writer = new KeyWriter(tools.fdbcli(VERSION), connectionString)
     const { status, metadata } = await untilBackup({ running: true, paused: false, restorable: true, tag: 'default' })
@@ -204,13 +209,14 @@ scenario('a FoundationDBRestore', () => {
 
 scenario('the deletion', () => {
   it('F62: of a backup with deletionPolicy cleanup deletes its files', TEST_LIMIT, async () => {
-    const folder = join(databases.blobStore, 'backups')
-    expect(await readdir(folder)).toContain('nightly')
+    const isStored = async (name: string) => await isRestorable(tools.fdbbackup(VERSION), name, databases.blobStore)
+    expect(await isStored('nightly')).toBe(true)
     const { metadata } = await changeBackup({ deletionPolicy: 'cleanup' }, { running: false })
     expect(metadata.finalizers).toEqual([BACKUP_FINALIZER])
     await shop().cluster.kube.request('DELETE', shop().path(BACKUPS, 'nightly', API_VERSION))
     await vi.waitFor(async () => await expect(readBackup()).rejects.toSatisfy(isNotFound), PATIENCE)
-    expect(await readdir(folder)).toEqual(['weekly'])
+    expect(await isStored('nightly')).toBe(false)
+    expect(await isStored('weekly')).toBe(true)
   })
 
   it('of the namespace leaves no object and no process of a cluster, a backup and a restore', TEST_LIMIT, async () => {

@@ -113,6 +113,7 @@ describe('the chart', () => {
     [{ bridge: { replicaz: 3 } }, "at '/bridge': additional properties 'replicaz' not allowed"],
     [{ wings: ['unknown'] }, "at '/wings/0': value must be one of 'chaos', 'foundationdb', 'landscaper'"],
     [{ worker: { replicas: 'two' } }, "at '/worker/replicas': got string, want integer"],
+    [{ podDisruptionBudget: null }, "at '': missing property 'podDisruptionBudget'"],
     [{ trial: ON }, "at '/trial/password': minLength: got 0, want 8"],
     [{ wings: [], webhook: ON }, "at '/wings': minItems: got 0, want 1"],
   ])('rejects %j with the name of the value', async (values, message) => {

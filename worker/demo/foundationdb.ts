@@ -51,7 +51,7 @@ interface ClusterStatus {
   readonly connectionString?: string
   readonly generations?: { readonly reconciled?: number }
   readonly health?: { readonly available?: boolean; readonly fullReplication?: boolean }
-  readonly conditions?: readonly { readonly status: string; readonly message?: string }[]
+  readonly conditions?: readonly { readonly status: string; readonly reason?: string; readonly message?: string }[]
 }
 
 /** Shows the cluster and returns a line with the result. @throws an Error if a state is not reached, or a key is lost. */
@@ -115,7 +115,10 @@ async function change(running: Running): Promise<readonly number[]> {
   return rates
 }
 
-/** D2. Shows the first line of `pawl why` whenever the condition of the cluster changes, until it is reconciled and the change is done. */
+/**
+ * D2. Shows the condition of the cluster whenever it changes, and the first line of `pawl why`, until it is reconciled and the change is done. On a busy
+ * machine, the wait may end before `pawl why` has started, so the condition comes first.
+ */
 async function follow(
   stage: Stage & { readonly bars?: Bars },
   isDone: (cluster: KubeObject) => boolean | Promise<boolean>,
@@ -125,9 +128,10 @@ async function follow(
   for (;;) {
     const cluster = await read(stage)
     if (await isDone(cluster)) break
-    const [{ status, message = '' } = { status: '' }] = statusOf(cluster).conditions ?? []
+    const [{ status, reason = '', message = '' } = { status: '' }] = statusOf(cluster).conditions ?? []
     if (status !== 'True' && message !== shown) {
       shown = message
+      print(`condition Reconciled is False: ${reason}: ${message}\n`)
       await why(stage.set)
     }
     if (Date.now() > deadline)

@@ -29,13 +29,19 @@ function problemOf(schema: object, error: ErrorObject): string {
   const at = (name = '') => ['values', [...path, name].filter(Boolean).join('.')].filter(Boolean).join(': ')
   if (keyword === 'additionalProperties')
     return `${at(params['additionalProperty'])}: the value does not exist; expected ${knownNames(error)}`
-  if (keyword === 'required') return `${at(params['missingProperty'])}: the value is missing; expected a value`
+  if (keyword === 'required')
+    return `${at(params['missingProperty'])}: the value is missing; expected ${typeOfMissing(error)}`
   const found = isSecret(schema, path) ? 'a value that is not shown' : shorten(data)
   return `${at()}: found ${found}; expected ${expectation(error)}`
 }
 
 function knownNames({ parentSchema }: ErrorObject): string {
   return Object.keys((parentSchema as SchemaNode).properties ?? {}).join(', ')
+}
+
+function typeOfMissing({ parentSchema, params }: ErrorObject): string {
+  const { missingProperty } = params as { readonly missingProperty: string }
+  return TYPES[(parentSchema as SchemaNode).properties?.[missingProperty]?.type ?? ''] ?? 'a value'
 }
 
 /** @see https://ajv.js.org/api.html#error-parameters for the parameters of each keyword. */
@@ -72,6 +78,7 @@ function shorten(value: unknown): string {
 }
 
 interface SchemaNode {
+  readonly type?: string
   readonly writeOnly?: boolean
   readonly properties?: Readonly<Record<string, SchemaNode>>
 }

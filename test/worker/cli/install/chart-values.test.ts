@@ -20,6 +20,8 @@ describe('the values of the chart', () => {
     ['wings={lanscaper}', 'values: wings.0: found "lanscaper"; expected one of chaos, foundationdb, landscaper'],
     ['wings={chaos,chaos}', 'values: wings: found ["chaos","chaos"]; expected each item once'],
     ['wings={},webhook.enabled=true', 'values: wings: found []; expected at least 1 items'],
+    ['podDisruptionBudget=null', 'values: podDisruptionBudget: the value is missing; expected a map'],
+    ['worker.replicas=null', 'values: worker.replicas: the value is missing; expected an integer'],
     ['nodeSelector.a=null', 'values: nodeSelector.a: found null; expected text'],
     ['podMonitor=3', 'values: podMonitor: found 3; expected a map'],
     ['secrets.name=', 'values: secrets.name: found ""; expected at least 1 characters'],

@@ -1,0 +1,201 @@
+// A cluster on which the commands of docs/start/install-on-a-cluster.md install Pawl: a node whose pods the node agent runs
+// as processes of Pawl's image, a registry, a database, and a shell for the commands.
+
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import pg from 'pg'
+import { parse } from 'yaml'
+
+import { childEnvironment } from '../../../worker/server/config.ts'
+import { Cluster } from '../cluster/cluster.ts'
+import { ARCHITECTURE, Images } from '../image/images.ts'
+import { registryBinary } from '../registries/registry-binaries.ts'
+import { OciRegistry } from '../registries/oci-registry.ts'
+import type { TestServers } from '../servers/servers.ts'
+
+const ROOT = new URL('../../../', import.meta.url).pathname
+const PAGE = join(ROOT, 'docs/start/install-on-a-cluster.md')
+const PROGRAM = join(ROOT, 'worker/program.ts')
+const PODS = join(ROOT, 'test/support/image/image-pods.js')
+/** The namespace of the page. */
+export const NAMESPACE = 'pawl'
+/** Only pods of the chart tolerate it. */
+const TAINT = { key: 'pawl.dev/chart', value: 'yes', effect: 'NoSchedule' }
+const NODE = 'chart-node'
+const run = promisify(execFile)
+
+export class ChartStage {
+  readonly cluster: Cluster
+  readonly servers: TestServers
+  readonly #folder: string
+  readonly #registry: OciRegistry
+  readonly #databaseUrl: string
+  #agent: ChildProcess | undefined
+  #root: string | undefined
+  #values: object = {}
+
+  private constructor(servers: TestServers, folder: string, registry: OciRegistry, databaseUrl: string) {
+    this.cluster = new Cluster(servers.kubeconfigPath, NAMESPACE)
+    this.servers = servers
+    this.#folder = folder
+    this.#registry = registry
+    this.#databaseUrl = databaseUrl
+  }
+
+  static async start(servers: TestServers): Promise<ChartStage> {
+    const folder = await mkdtemp(join(tmpdir(), 'pawl-chart-'))
+    const bin = join(folder, 'bin')
+    await mkdir(bin)
+    const programs = {
+      helm: await registryBinary('helm'),
+      kubectl: servers.kubectlPath,
+      temporal: servers.temporalBinary,
+    }
+    for (const [name, path] of Object.entries(programs)) await symlink(path, join(bin, name))
+    const stage = new ChartStage(servers, folder, await OciRegistry.start(), await createDatabase(servers.databaseUrl))
+    await copyFile(servers.kubeconfigPath, join(folder, 'kubeconfig'))
+    await stage.shell(`kubectl config set-context --current --namespace ${NAMESPACE}`)
+    await stage.cluster.kube.request('POST', '/api/v1/nodes', { body: NODE_OBJECT })
+    return stage
+  }
+
+  /** `127.0.0.1:5000/team/pawl` */
+  get repository(): string {
+    return `${this.#registry.host}/team/pawl`
+  }
+
+  /** Runs the commands of a section of the page, in the checkout. @returns their output. */
+  async runSection(title: string): Promise<string> {
+    const page = await readFile(PAGE, 'utf8')
+    const section = page.split(/^## /m).find((text) => text.startsWith(`${title}\n`)) ?? ''
+    const [, values] = /```yaml\n([^]*?)```/.exec(section) ?? []
+    if (values !== undefined)
+      await this.changeValues({ ...MACHINE_VALUES, ...(parse(this.#withAddresses(values)) as object) })
+    const commands = [...section.matchAll(/^```sh\n([^]*?)^```/gm)].map(([, text = '']) => text)
+    if (commands.length === 0) throw new Error(`${PAGE}: found no commands in the section "${title}"`)
+    return await this.shell(this.#withAddresses(commands.join('')))
+  }
+
+  /** Changes values in the file of the page, `values.yaml`. */
+  async changeValues(values: object): Promise<void> {
+    this.#values = { ...this.#values, ...values }
+    await writeFile(join(this.#folder, 'values.yaml'), JSON.stringify(this.#values))
+  }
+
+  /** Runs commands with Helm, kubectl and Temporal's command line. @returns their output. */
+  async shell(script: string): Promise<string> {
+    const path = `${join(this.#folder, 'bin')}:${process.env['PATH'] ?? ''}`
+    const env = childEnvironment({ PATH: path, KUBECONFIG: join(this.#folder, 'kubeconfig') })
+    const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', script], { cwd: ROOT, env, maxBuffer: 1e8 })
+    return stdout
+  }
+
+  /** Pulls the image as a container runtime does, and starts the node agent with it. */
+  async startNode(tag: string): Promise<void> {
+    const images = Images.inRegistry(`${this.#registry.url}/team/pawl`, {})
+    const { manifest, config } = await images.image(tag, ARCHITECTURE)
+    const [root, configPath] = [await images.unpack(manifest), join(this.#folder, 'image.json')]
+    await writeFile(configPath, JSON.stringify(config))
+    this.#root = root
+    const { kubeconfigPath } = this.servers
+    const own = ['--nodes', NODE, '--kubeconfig', kubeconfigPath, '--state', join(this.#folder, 'state')]
+    const wing = ['--wings', 'chaos', '--chaos-namespace', NAMESPACE]
+    const args = [PROGRAM, 'node-agent', ...wing, '--pods', PODS, '--at-end', 'stop', ...own]
+    const env = childEnvironment({
+      PAWL_POD_NAMESPACE: NAMESPACE,
+      PAWL_IMAGE_ROOT: root,
+      PAWL_IMAGE_CONFIG: configPath,
+      PAWL_API_SERVER: serverOf(kubeconfigPath),
+      PAWL_LOG_LEVEL: 'warn',
+    })
+    this.#agent = spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'inherit'] })
+  }
+
+  /** PIDs of the processes of the image that run this command of pawl. */
+  async processesOf(command: string): Promise<readonly number[]> {
+    const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
+    const found = await Promise.all(
+      pids.map(async (pid) => {
+        const words = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0')
+        return words[2] === '/usr/local/bin/pawl' && words[3] === command ? [Number(pid)] : []
+      }),
+    )
+    return found.flat()
+  }
+
+  /** Requests of the release's accounts that the API server refused because of missing permissions. */
+  deniedRequests(): readonly string[] {
+    const account = `"system:serviceaccount:${NAMESPACE}:pawl-`
+    const lines = readFileSync(this.servers.auditLogPath, 'utf8').split('\n')
+    return lines.filter((line) => line.includes(account) && line.includes('"authorization.k8s.io/decision":"forbid"'))
+  }
+
+  async stop(): Promise<void> {
+    if (this.#agent !== undefined) {
+      const ended = once(this.#agent, 'exit')
+      this.#agent.kill('SIGTERM')
+      await ended
+    }
+    await this.#registry.stop()
+    await this.cluster.kube.request('DELETE', `/api/v1/nodes/${NODE}`)
+    await this.cluster.kube.close()
+    if (this.#root !== undefined) await rm(dirname(this.#root), { recursive: true })
+    await rm(this.#folder, { recursive: true, maxRetries: 10 })
+  }
+
+  /** The addresses of the page are replaced by those of this machine. Only one image is built, to save time. */
+  #withAddresses(text: string): string {
+    const image = ['--variant', 'engine', '--platform', ARCHITECTURE, '--out', join(this.#folder, 'image')]
+    return text
+      .replace('npm ci\n', '')
+      .replace('npm run image --', `npm run image -- ${image.join(' ')}`)
+      .replaceAll('registry.example.com/team/pawl', this.repository)
+      .replaceAll('postgresql://pawl:PASSWORD@postgresql.example.com/pawl', this.#databaseUrl)
+      .replaceAll('temporal.example.com:7233', this.servers.temporalAddress)
+      .replaceAll('values.yaml', join(this.#folder, 'values.yaml'))
+  }
+}
+
+/** Values that this machine needs in addition to those of the page. */
+const MACHINE_VALUES = {
+  // Other Pawls use this cluster at the same time.
+  watchNamespace: NAMESPACE,
+  podLabels: { 'pawl.dev/node-agent': 'yes' },
+  nodeSelector: { 'kubernetes.io/hostname': NODE },
+  tolerations: [{ key: TAINT.key, operator: 'Exists' }],
+  bridge: { replicas: 1 },
+  worker: { replicas: 1 },
+}
+
+const NODE_OBJECT = {
+  metadata: {
+    name: NODE,
+    labels: { 'kubernetes.io/hostname': NODE },
+    annotations: { 'kwok.x-k8s.io/node': 'fake', 'node.alpha.kubernetes.io/ttl': '0' },
+  },
+  spec: { taints: [TAINT] },
+}
+
+async function createDatabase(adminUrl: string): Promise<string> {
+  const database = `pawl_chart_${process.pid}`
+  const admin = new pg.Client({ connectionString: adminUrl })
+  await admin.connect()
+  await admin.query(`create database ${database} template template0`)
+  await admin.end()
+  const url = new URL(adminUrl)
+  url.pathname = `/${database}`
+  return url.href
+}
+
+/** `127.0.0.1:6443` */
+function serverOf(kubeconfigPath: string): string {
+  const { clusters } = parse(readFileSync(kubeconfigPath, 'utf8')) as {
+    readonly clusters: readonly { readonly cluster: { readonly server: string } }[]
+  }
+  return new URL(clusters[0]?.cluster.server ?? '').host
+}
