@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Architecture } from './base-packages.ts'
+import { licenceOf } from '../../worker/gen/licence-page.ts'
 import { addFile, addFolder, type FileTree } from './file-tree.ts'
 import { graphOf } from './module-graph.ts'
 import { APP, type Variant } from './variants.ts'
@@ -131,6 +132,7 @@ function installedPackages(root: string): readonly string[] {
 
 function describePackage(root: string, folder: string): NpmPackage {
   const text = readFileSync(join(root, 'node_modules', folder, 'package.json'), 'utf8')
-  const { name, version, license } = JSON.parse(text) as NpmPackage
-  return { folder, name, version, license }
+  const { name, version, license } = JSON.parse(text) as Omit<NpmPackage, 'license'> & { readonly license?: string }
+  const locked = { version, ...(license !== undefined && { license }) }
+  return { folder, name, version, license: licenceOf(`node_modules/${folder}`, locked) }
 }

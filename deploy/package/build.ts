@@ -14,14 +14,14 @@ const ROOT = resolve(import.meta.dirname, '../..')
 const COMPILED = ['workflows', 'activities', 'worker', 'migrations']
 // Files that Pawl reads at run time, and documentation.
 const COPIED = [
-  ...['README.md', 'LICENSE', 'CHANGELOG.md', 'docs', 'examples', 'worker/pawl.js', 'worker/pawl-injector.js'],
+  ...['README.md', 'LICENSE', 'CHANGELOG.md', 'SECURITY.md', 'docs', 'examples', 'worker/pawl.js', 'worker/pawl-injector.js'],
   ...['deploy/binaries', 'deploy/chart', 'deploy/crds', 'deploy/rbac', 'deploy/setup', 'deploy/templates/engine.wasm.br', 'deploy/templates/engine.sha256'],
   ...['deploy/api.yaml', 'deploy/webhook.yaml', 'deploy/templates/LICENSES.txt'],
 ]
 // Only the checkout has the pictures of the docs.
 const PICTURE = /\.png$/
-// `npm run demo` and the generator of the kit's pages are for checkouts.
-const LEFT_OUT = /^worker\/(?:demo\/|gen\/kit-pages\.ts$)/
+// `npm run demo` and the generators of the pages of the kit and of licences are for checkouts.
+const LEFT_OUT = /^worker\/(?:demo\/|gen\/(?:kit-pages|licence-page)\.ts$)/
 const KIT = ['workflows/kit/index.ts', 'workflows/kit/testing/index.ts', ...modulesBelow('workflows/kit/kind/kubernetes')]
 
 const OPTIONS: ts.CompilerOptions = {

@@ -47,7 +47,7 @@ async function documents(): Promise<readonly string[]> {
     folders.map(async (folder) => await readdir(join(ROOT, folder), { withFileTypes: true, recursive: true })),
   )
   const found = below.flat().map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
-  return ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...found].filter(
+  return ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md', ...found].filter(
     (path) => path.endsWith('.md') && !SKIPPED.test(path),
   )
 }

@@ -61,6 +61,7 @@ async function genAll({ check, ...flags }: GenFlags, allCommands: () => Promise<
   // The commands import the registries, so they are loaded after `gen` has written these.
   const pages = async () => {
     const { KIT_PAGES, kitPages } = await import('../gen/kit-pages.ts')
+    const { licencePage } = await import('../gen/licence-page.ts')
     const { flagPages } = await import('./flag-pages.ts')
     const { metricPage } = await import('./metric-page.ts')
     const { alertPage } = await import('./alert-page.ts')
@@ -69,6 +70,7 @@ async function genAll({ check, ...flags }: GenFlags, allCommands: () => Promise<
       ...(await kitPages(ROOT)),
       ...metricPage(),
       ...(await alertPage(ROOT)),
+      ...(await licencePage(ROOT)),
     ]
     return { files: new Map(files), owned: [KIT_PAGES] }
   }
