@@ -54,7 +54,17 @@ const USER_DATA = [
 ]
 
 /** Folders whose comments, test titles and names follow the rules of eslint/prose.js. */
-const PROSE = ['deploy/image', 'eslint', 'activities', 'workflows', 'worker', 'site', 'test/bench', 'test/support']
+const PROSE = [
+  'deploy/image',
+  'deploy/release',
+  'eslint',
+  'activities',
+  'workflows',
+  'worker',
+  'site',
+  'test/bench',
+  'test/support',
+]
 
 export default tseslint.config(
   {
@@ -63,6 +73,8 @@ export default tseslint.config(
       'deploy/*/**',
       '!deploy/image',
       '!deploy/image/**',
+      '!deploy/release',
+      '!deploy/release/**',
       'coverage',
       'site/dist',
       '**/*.gen.ts',
