@@ -74,7 +74,7 @@ describe('the package', () => {
     )
     const tops = [...new Set(files.map((file) => file.split('/')[0]))].sort()
     const folders = ['activities', 'deploy', 'docs', 'examples', 'migrations', 'worker', 'workflows']
-    expect(tops).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json', ...folders].sort())
+    expect(tops).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'package.json', ...folders].sort())
     expect(files.filter((file) => /(?:^|[/.])(?:test|tests|bench|demo|histories)(?:[/.]|$)/.test(file))).toEqual([])
     expect(files.filter((file) => file.endsWith('.png'))).toEqual([])
     // Node does not strip types in node_modules; only the kit has declarations. Examples are sources to copy.
