@@ -126,14 +126,21 @@ export class DatabaseNamespace {
 
   /** Waits until the cluster is reconciled and available. It becomes healthy when the first data movement ends. */
   async untilReconciled(name: string): Promise<FoundationDBCluster> {
-    return await vi.waitFor(async () => {
-      const found = await this.get(name)
-      expect(found.status).toMatchObject({
-        generations: { reconciled: found.metadata['generation'] },
-        health: { available: true, fullReplication: true },
-      })
-      return found
-    }, PATIENCE)
+    let last: FoundationDBCluster | undefined
+    try {
+      return await vi.waitFor(async () => {
+        last = undefined
+        const found = (last = await this.get(name))
+        expect(found.status).toMatchObject({
+          generations: { reconciled: found.metadata['generation'] },
+          health: { available: true, fullReplication: true },
+        })
+        return found
+      }, PATIENCE)
+    } catch (error) {
+      process.stderr.write(`FoundationDBCluster ${name}: ${JSON.stringify(last)}\n`)
+      throw error
+    }
   }
 
   /** The objects of a kind that belong to the cluster. */
