@@ -11,6 +11,7 @@ import { startDev, type Dev } from '../../worker/dev.ts'
 import type { Servers } from '../../worker/dev/servers.ts'
 import type { DevState } from '../../worker/dev/state.ts'
 import { readConfig } from '../../worker/server/config.ts'
+import type { GivenFlags } from '../../worker/server/flags.ts'
 import type { ProcessTree } from './processes.ts'
 import type { Context, ScenarioResult } from './scenario.ts'
 import { measureYardsticks, yardstickSection } from './yardsticks.ts'
@@ -20,6 +21,7 @@ const CHAOS_CONFIG = fileURLToPath(new URL('../../examples/chaos/config.yaml', i
 
 export interface BenchSet {
   readonly kubeconfigPath: string
+  readonly kubectlPath: string
   readonly temporalAddress: string
   /** Includes the password. */
   readonly databaseUrl: string
@@ -39,6 +41,8 @@ export interface Stage extends Context {
 export interface SetNeeds {
   /** The names of the wings to serve, as in the flag --wings. Undefined: the default of `pawl dev`. */
   readonly wings?: string | undefined
+  /** Flags of these wings. */
+  readonly wingFlags?: GivenFlags
   /** Changes the started servers before the measurement. */
   readonly prepare?: (servers: Servers) => Promise<void>
 }
@@ -68,7 +72,7 @@ async function withYardsticks(stage: Stage, work: (stage: Stage) => Promise<Scen
   return { failures, sections: [yardstickSection(before, after), ...sections] }
 }
 
-async function startSet({ options, signal, log }: Context, { wings, prepare }: SetNeeds): Promise<BenchSet> {
+async function startSet({ options, signal, log }: Context, { wings, wingFlags, prepare }: SetNeeds): Promise<BenchSet> {
   // Each process gets its own inspector port. It listens only after SIGUSR1 (inspector.ts).
   process.env['NODE_OPTIONS'] = `${process.env['NODE_OPTIONS'] ?? ''} --inspect-port=0`
   const dataDir = await mkdtemp(join(tmpdir(), 'pawl-bench-'))
@@ -81,7 +85,7 @@ async function startSet({ options, signal, log }: Context, { wings, prepare }: S
       wings,
       progress: log,
       signal,
-      ...(wings?.includes('chaos') === true && { wingFlags: { 'chaos-config': CHAOS_CONFIG } }),
+      wingFlags: { ...(wings?.includes('chaos') === true && { 'chaos-config': CHAOS_CONFIG }), ...wingFlags },
     })
     await prepare?.(dev.servers)
     for (const folder of dataFolders(dev, dataDir)) dev.servers.removeAtEnd(folder)
@@ -104,7 +108,12 @@ function dataFolders({ servers }: Dev, dataDir: string): readonly string[] {
   return relative(dataDir, data).startsWith('..') ? [dataDir, dirname(data)] : [dataDir]
 }
 
-async function describeSet({ dataDir, kubeconfig, parts }: DevState): Promise<Omit<BenchSet, 'failure' | 'stop'>> {
+async function describeSet({
+  dataDir,
+  kubeconfig,
+  kubectl,
+  parts,
+}: DevState): Promise<Omit<BenchSet, 'failure' | 'stop'>> {
   const partNamed = (name: string) => {
     const part = parts.find((one) => one.name === name)
     if (part === undefined)
@@ -116,6 +125,7 @@ async function describeSet({ dataDir, kubeconfig, parts }: DevState): Promise<Om
   url.password = (await readFile(join(dataDir, 'postgresql', 'password'), 'utf8')).trim()
   return {
     kubeconfigPath: kubeconfig,
+    kubectlPath: kubectl,
     temporalAddress: partNamed('temporal').address ?? '',
     databaseUrl: url.href,
     processes: parts.flatMap(({ name, process }) => (process === null ? [] : { name, pid: process.pid })),

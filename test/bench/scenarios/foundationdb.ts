@@ -1,4 +1,5 @@
-// Scenario: the CPU time and memory of passes over reconciled FoundationDBClusters, whose objects and databases are in memory (cluster-world.ts).
+// Scenario: the CPU time and memory of passes over reconciled FoundationDBClusters, whose objects and databases are in memory (cluster-world.ts); and the
+// creation of a database (../foundationdb/creation.ts).
 //
 //   F1. The CPU time is that of the whole process, with the faked API server and database, so the controller needs less.
 //   F2. Objects of a large cluster and of many clusters are as after their creation; a pass changes nothing.
@@ -9,6 +10,8 @@ import { runInNewContext } from 'node:vm'
 
 import type { ClusterSpec } from '../../../workflows/foundationdb/cluster/kind.ts'
 import { ClusterWorld } from '../../support/foundationdb/cluster-world.ts'
+import { measureCreation } from '../foundationdb/creation.ts'
+import { someOf } from '../options.ts'
 import { type Claim, claimsTable, count, falseClaims, figure, markdownTable } from '../report.ts'
 import type { Context, Scenario, ScenarioResult } from '../scenario.ts'
 import { median } from '../statistics.ts'
@@ -24,12 +27,26 @@ const MOST_TIMES = 1.5
 const MOST_GROWTH_MIB = 10
 const SMALL: Partial<ClusterSpec> = { processCounts: { storage: 3, log: 2, stateless: -1 } }
 
+const NAMES = ['passes', 'creation'] as const
+const PARTS = { passes: measurePasses, creation: measureCreation }
+
 export const scenario: Scenario = {
-  summary: `a pass over ${GROUPS} process groups of FoundationDB, and over ${CLUSTERS} clusters`,
-  run: runFoundationDB,
+  summary: `FoundationDB: a pass over ${GROUPS} process groups and over ${CLUSTERS} clusters, and the creation of a database`,
+  flags: { parts: ['LIST', `${NAMES.join(', ')} (all)`] },
+  run: runParts,
 }
 
-async function runFoundationDB({ log, options: { runs } }: Context): Promise<ScenarioResult> {
+async function runParts(context: Context): Promise<ScenarioResult> {
+  const names = someOf(context.options.values, 'parts', NAMES)
+  const results: ScenarioResult[] = []
+  for (const name of names) results.push(await PARTS[name](context))
+  return {
+    failures: results.flatMap(({ failures }) => failures),
+    sections: results.flatMap(({ sections }) => sections),
+  }
+}
+
+async function measurePasses({ log, options: { runs } }: Context): Promise<ScenarioResult> {
   const large = await settled({ processCounts: { storage: GROUPS - 20, log: 10, stateless: 10 } })
   log(`foundationdb: ${large.groups.length} process groups are reconciled`)
   await passes(large, WARM_UP_PASSES)
