@@ -63,7 +63,7 @@ export function startEngine(module: WasmModule): EngineInstance {
   const instance = instantiate(module, { wasi_snapshot_preview1: imports })
   const memory = () => instance.exports['memory'] as WasmMemory
   wasi.initialize(instance)
-  // The exports are those of main.go; the checksum proves that they are the same.
+  // main.go declares these exports, and engine-module.ts loads no module with another checksum.
   const engine = instance.exports as unknown as EngineExports
   return {
     render: (request) => render(engine, request),

@@ -126,7 +126,7 @@ function mergedTarget(target: string): string {
   return target.startsWith('/') ? `/${mergedPath(target)}` : target
 }
 
-/** Node has authorities of its own; Temporal's library reads this file. */
+/** Writes the certificates of public authorities into one file, which Temporal's library reads. Node contains its own list. */
 function joinAuthorities(tree: FileTree): void {
   const files = [...tree].filter(([path]) => AUTHORITIES.test(path)).sort(([a], [b]) => (a < b ? -1 : 1))
   const texts = files.flatMap(([, entry]) => (entry.type === 'file' ? [entry.content.toString()] : []))

@@ -3,6 +3,7 @@
 // Needs root, as a container runtime does. The tests run in their order, with one release.
 
 import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { kill } from 'node:process'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 
@@ -99,8 +100,9 @@ describe.skipIf(!isRoot)('a release of the chart', () => {
     expect(status).toMatch(/^Uid:\t65532\t65532\t65532\t65532$/m)
     expect(status).toMatch(/^Groups:\s*$/m)
     // The engine's image has no programs of Debian.
-    expect(await readdir(`/proc/${pid}/root/usr/bin`)).toEqual([])
-    expect(await readdir(`/proc/${pid}/root/etc/pawl/keys`)).toContain('content.key')
+    const root = join('/proc', String(pid), 'root')
+    expect(await readdir(join(root, 'usr/bin'))).toEqual([])
+    expect(await readdir(join(root, 'etc/pawl/keys'))).toContain('content.key')
   })
 
   it('restarts a worker that is killed, and continues its job', async () => {

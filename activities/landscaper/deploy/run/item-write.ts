@@ -108,7 +108,7 @@ export async function reportWrite(deps: LandscaperDeps, writer: ItemWriter, answ
   )
 }
 
-/** Counts the end of a job that has no run of its own: the end of a run is counted with its row in the journal (run/settle.ts). */
+/** Counts the end of a hosted job. Jobs with their own run are counted when the run closes its row in the journal (run/settle.ts). */
 export function countEnd(
   { runMetrics }: Pick<LandscaperDeps, 'runMetrics'>,
   writer: ItemWriter,
