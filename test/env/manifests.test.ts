@@ -38,7 +38,7 @@ const DATABASE_URL = 'postgresql://reader@journal.example/pawl'
 const CONFIG = { ...readConfig({ HOME: '/nowhere' }), databaseUrl: DATABASE_URL }
 const plural = (kind: string) => (kind === 'PodDisruptionBudget' ? 'poddisruptionbudgets' : `${kind.toLowerCase()}s`)
 
-const cluster = new Cluster(inject('servers').kubeconfigPath, 'pawl')
+const cluster = new Cluster(inject('servers').kubeconfigPath, 'manifests')
 beforeAll(() => cluster.createNamespace())
 afterAll(() => cluster.kube.close())
 
@@ -63,10 +63,12 @@ describe.each([
 
   it('is accepted by the API server with strict field validation', async () => {
     for (const object of objects) {
-      const { apiVersion, kind, metadata } = object
+      const { apiVersion, kind } = object
+      // The test of the chart creates the namespace `pawl` in the same cluster.
+      const namespace = object.metadata.namespace?.replace(/^pawl$/, cluster.namespace)
+      const body = { ...object, metadata: { ...object.metadata, namespace } }
       const query = { dryRun: 'All', fieldValidation: 'Strict' }
-      const path = resourcePath({ apiVersion, plural: plural(kind) }, metadata.namespace)
-      await cluster.kube.request('POST', path, { body: object, query })
+      await cluster.kube.request('POST', resourcePath({ apiVersion, plural: plural(kind) }, namespace), { body, query })
     }
   })
 

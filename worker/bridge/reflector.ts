@@ -250,7 +250,9 @@ async function watch(term: LeaseTerm, queue: PendingQueue, backoff: Backoff): Pr
   } finally {
     connection.abort()
   }
-  if (!hasMessages) await pause(backoff.next(), signal)
+  if (hasMessages) return
+  health.phase = 'connecting'
+  await pause(backoff.next(), signal)
 }
 
 function watchPath(term: LeaseTerm): string {

@@ -4,6 +4,7 @@ import { expect } from 'vitest'
 import type { OnWrite } from './http-proxy.ts'
 import { type Course, runBoth, withoutSettles } from './course.ts'
 import type { Lane } from './lane.ts'
+import { readiness } from '../pawl/pawl.ts'
 
 /** A fault that is active on a lane. */
 export interface ActiveFault {
@@ -33,6 +34,8 @@ export async function expectSameCourse(
   name: string,
   expected: readonly Course[],
 ): Promise<void> {
+  // After the faults of the case before, a watch may wait some seconds before it connects again, and would miss this case.
+  await expect.poll(() => readiness(lane.pawl.log('bridge'))).toBe(200)
   let count = 0
   const fault = await start(lane, (times = 1) => (count += times))
   try {
