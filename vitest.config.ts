@@ -8,6 +8,7 @@ import { readSeed } from './test/support/matrix/seed.ts'
 // Test processes inherit the seed, so that all choose from the test matrices with the same seed.
 process.env['PAWL_SEED'] = String(readSeed())
 
+const PACKAGE_FOLDER = 'test/support/package/package-folder.ts'
 const servers = { globalSetup: ['test/support/servers/servers.ts'] }
 
 /** Measures the cost of each test file. */
@@ -52,7 +53,15 @@ export default defineConfig({
         },
       },
       // Builds and installs the npm package; needs no servers.
-      { test: { name: 'package', include: ['test/package/**/*.test.ts'], testTimeout: 60_000, ...costs } },
+      {
+        test: {
+          name: 'package',
+          include: ['test/package/**/*.test.ts'],
+          testTimeout: 60_000,
+          globalSetup: [PACKAGE_FOLDER],
+          ...costs,
+        },
+      },
       {
         test: {
           name: 'workflow',
@@ -84,8 +93,8 @@ export default defineConfig({
           testTimeout: 240_000,
           hookTimeout: 240_000,
           ...costs,
-          ...servers,
           ...loaded,
+          globalSetup: [...servers.globalSetup, PACKAGE_FOLDER],
         },
       },
     ],
