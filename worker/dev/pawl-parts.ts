@@ -234,6 +234,14 @@ export async function installCrds(servers: Applied, wings: readonly string[] = e
 // after their heartbeat timeout.
 const CHANGED_STOP_MS = 2000
 
+/** Half of a start without caches goes into compiling the sources, and much of the rest into bundling the workflows. */
+function cachesOf({ config, dataDir }: Pick<PawlOptions, 'config' | 'dataDir'>) {
+  return {
+    NODE_COMPILE_CACHE: childEnvironment()['NODE_COMPILE_CACHE'] ?? join(dataDir, 'compile-cache'),
+    PAWL_BUNDLE_CACHE: config.bundleCacheDir ?? join(dataDir, 'bundle-cache'),
+  }
+}
+
 interface PawlProcess {
   readonly name: string
   readonly file: string
@@ -262,10 +270,7 @@ async function startProcess(
       ...options.wingEnv,
       ...(options.ownTemporal === undefined && WITHOUT_TLS),
       ...(password !== '' && { PGPASSWORD: password }),
-      // Without the compile cache, half of a start goes into compiling the sources.
-      NODE_COMPILE_CACHE: join(dataDir, 'compile-cache'),
-      // Bundling the workflows takes much of the remaining time.
-      PAWL_BUNDLE_CACHE: join(dataDir, 'bundle-cache'),
+      ...cachesOf(options),
     },
     ...(options.onEnd !== undefined && { stopLimitMs: CHANGED_STOP_MS }),
     isReady: async () => (await fetch(`${health}/readyz`)).ok,
@@ -328,7 +333,7 @@ async function startNodeAgent(options: PawlOptions): Promise<void> {
     command: process.execPath,
     args: processArgs('program.ts', args),
     logFile: join(dataDir, 'logs', `${name}.log`),
-    env: { ...options.wingEnv, NODE_COMPILE_CACHE: join(dataDir, 'compile-cache') },
+    env: { ...options.wingEnv, ...cachesOf(options) },
     // The agent's lock.
     isReady: async () => await access(join(folder, 'agent.json')).then(() => true),
   }
