@@ -1,21 +1,20 @@
-// Tests that a new user understands and controls a cluster of 50 Installations with the commands in README and their
+// Tests that a new user understands and controls a cluster of many Installations with the commands in README and their
 // help: which are not ready and why, which edit broke an Installation, which finalizer blocks a deletion, and which part
 // of Pawl does not work. docs/guides/debug.md shows the output of the commands.
 // Source: issue "Ask Pawl", "Shown by".
 
-import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { inParallel } from '../../activities/kube/in-parallel.ts'
 import { API, failingItem, installation, OPERATION, waitingItem } from '../support/cluster/cluster.ts'
+import { type Ended, runCommandWith, startCommand } from '../support/pawl/run-command.ts'
 import { useStage } from '../support/pawl/stage.ts'
+import { byForm } from '../support/matrix/form.ts'
 import { deploying, sub } from '../support/landscaper/sub-installations.ts'
 
-const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
 const NAMESPACE = 'ask-cluster'
-const WELL = 43
+const WELL = byForm(13, 43)
 const IMPORTED = [{ name: 'size', type: 'data', schema: { type: 'number' } }]
 // Changes reach the journal later than the API server.
 const LATER = { timeout: 60_000, interval: 500 }
@@ -27,7 +26,7 @@ beforeAll(async () => {
   const { cluster } = stage
   const imports = { data: [{ name: 'size', dataRef: 'sizes' }] }
   const part = sub('part', { blueprint: deploying(failingItem('db')) })
-  const fifty = [
+  const all = [
     ...Array.from({ length: WELL }, (_, index) => installation(`app-${index + 1}`, [{ name: 'own' }])),
     installation('shop', [{ name: 'db' }, failingItem('app', ['db'])]),
     installation('billing', [], { spec: { imports }, blueprint: { imports: IMPORTED } }),
@@ -37,11 +36,11 @@ beforeAll(async () => {
     installation('slow', [waitingItem('one')]),
     installation('tree', [{ name: 'own' }], { blueprint: { subinstallations: [part] } }),
   ]
-  await inParallel(fifty, 10, async (one) => {
+  await inParallel(all, 10, async (one) => {
     await cluster.create(one, 'installations')
   })
   const open = ['search', 'slow']
-  for (const { metadata } of fifty) if (!open.includes(metadata.name)) await cluster.waitUntilFinished(metadata.name)
+  for (const { metadata } of all) if (!open.includes(metadata.name)) await cluster.waitUntilFinished(metadata.name)
   for (const name of open)
     await cluster.waitUntil('installations', name, (object) => object?.status?.phase === 'Progressing')
   // This edit breaks an Installation that had succeeded.
@@ -64,7 +63,7 @@ afterAll(async () => {
   if (file !== undefined) await writeFile(file, transcript.join('\n'))
 })
 
-it('pawl get shows which of 50 Installations are not ready', async () => {
+it('pawl get shows which of many Installations are not ready', async () => {
   await expect.poll(async () => (await asked('get', 'inst')).stdout, LATER).toMatch(/^wedged .*backup\.example\.org/m)
   const { stdout } = await shown('get', 'inst')
   const rows = stdout.trimEnd().split('\n').slice(1)
@@ -114,7 +113,7 @@ it('pawl trace, graph and why follow the jobs of a tree to the item that failed'
   expect((await asked('why', 'inst/tree')).stdout).toMatch(told)
   expect((await asked('graph', 'inst/tree')).stdout).toMatch(/^[├└]─ Installation ask-cluster\/part-\w+ {2}Failed/m)
 
-  const followed = asked('trace', 'inst/slow', '-w')
+  const followed = startCommand(environment(), ...argumentsOf(['trace', 'inst/slow', '-w']))
   const slow = await stage.cluster.waitUntilItems('slow', ['one'], (one) => one?.status?.phase === 'Progressing')
   await stage.cluster.finishItem(slow.get('one')!, 'Succeeded')
   expect((await followed).stdout).toMatch(/Installation ask-cluster\/slow {2,}Succeeded(?: |\n)/)
@@ -214,13 +213,15 @@ async function shown(...words: readonly string[]) {
 
 const STEERING = ['interrupt', 'pause', 'resume', 'reconcile', 'delete']
 
-async function asked(...words: readonly string[]) {
-  const env = { ...process.env, KUBECONFIG: stage.servers.kubeconfigPath }
+function argumentsOf(words: readonly string[]): readonly string[] {
   const database = STEERING.includes(words[0] ?? '') ? [] : ['--database-url', stage.pawl.databaseUrl]
-  const args = [PAWL, ...words, '-n', NAMESPACE, ...database]
-  return await new Promise<{ code: unknown; stdout: string; stderr: string }>((done) => {
-    execFile(process.execPath, args, { timeout: 90_000, env }, (error, stdout, stderr) =>
-      done({ code: error?.code ?? 0, stdout, stderr }),
-    )
-  })
+  return [...words, '-n', NAMESPACE, ...database]
+}
+
+async function asked(...words: readonly string[]): Promise<Ended> {
+  return await runCommandWith(environment(), ...argumentsOf(words))
+}
+
+function environment() {
+  return { KUBECONFIG: stage.servers.kubeconfigPath }
 }

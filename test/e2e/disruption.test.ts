@@ -1,11 +1,8 @@
 // Tests journeys of a user of Disruptions on real servers. The test plays the kubelet of the chaos pods. Acceptance scenarios: spec/chaos.md 4.3.
 
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { parse } from 'yaml'
 
@@ -24,8 +21,8 @@ import { PublishedLists } from '../support/chaos/published-lists.ts'
 import { PATIENT, useChaos } from '../support/chaos/tenants.ts'
 import { watchFields } from '../support/chaos/watched-fields.ts'
 import type { LsObject } from '../support/cluster/cluster.ts'
+import { type Ended, runCommand, startCommand } from '../support/pawl/run-command.ts'
 
-const PAWL = new URL('../../worker/pawl.js', import.meta.url).pathname
 const EXAMPLE_FOLDER = new URL('../../examples/chaos/', import.meta.url).pathname
 const EXAMPLES = readdirSync(EXAMPLE_FOLDER).filter((file) =>
   /^kind: Disruption$/m.test(readFileSync(join(EXAMPLE_FOLDER, file), 'utf8')),
@@ -204,7 +201,8 @@ describe('a Disruption', () => {
     await kubelet.ready(pod!)
     await shop().until('stopped', { injectionStatus: 'Injected' })
     liftAfterTest('-n', 'shop')
-    const stopping = pawl('stop', '-n', 'shop', '--reason', 'too many alerts', '-o', 'json')
+    const words = ['stop', '-n', 'shop', '--reason', 'too many alerts', '-o', 'json']
+    const stopping = startCommand({}, ...argumentsOf(words))
     await vi.waitFor(
       async () => expect((await shop().get('stopped')).metadata.deletionTimestamp).toBeDefined(),
       PATIENT,
@@ -337,12 +335,13 @@ watchFields(chaos, 'shop', {
   elsewhere: ['Disruption status.ignoredTargets: disruption', 'Disruption status.targetStates: disruption'],
 })
 
+function argumentsOf(words: readonly string[]): readonly string[] {
+  return ['chaos', ...words, '--kubeconfig', chaos.tenants.pawl.options.servers.kubeconfigPath]
+}
+
 /** `pawl chaos`, as the admin. */
-async function pawl(...args: readonly string[]) {
-  const { kubeconfigPath } = chaos.tenants.pawl.options.servers
-  const child = spawn(process.execPath, [PAWL, 'chaos', ...args, '--kubeconfig', kubeconfigPath])
-  const [stdout, stderr, end] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
-  return { code: (end as [number | null])[0], stdout, stderr }
+async function pawl(...words: readonly string[]): Promise<Ended> {
+  return await runCommand(...argumentsOf(words))
 }
 
 /** Lifts the stop even if the test fails; otherwise no Disruption of a later test could start. */

@@ -3,12 +3,9 @@
 // its items, and `pawl replay` shows one job. Temporal suggests continue-as-new early here; `npm run test:long` has as
 // many items as the design names.
 
-import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { ReplayedJob } from '../../worker/cli/replay/replayed-job.ts'
 import { choosePorts } from '../../worker/dev/ports.ts'
@@ -19,12 +16,11 @@ import { closeLane, type Lane, openLane } from '../support/faults/lane.ts'
 import { createTarget, manifestItem } from '../support/landscaper/manifests.ts'
 import { byForm } from '../support/matrix/form.ts'
 import { bindPods, unschedulableDeployment } from '../support/cluster/unschedulable-pods.ts'
+import { runCommand } from '../support/pawl/run-command.ts'
 import { PRODUCTION_TIMEOUTS } from '../support/pawl/stage.ts'
 
-const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
-const run = promisify(execFile)
 const servers = inject('servers')
-const QUICK = byForm(250, 1000)
+const QUICK = byForm(100, 1000)
 /** Items in background activities. */
 const LONG = 10
 const CONTINUED = 3
@@ -117,9 +113,8 @@ function manyItems() {
 /** The output of `pawl replay`. Polls, because Temporal and the journal record the end of a job with a delay. */
 async function replayOf(object: string): Promise<ReplayedJob> {
   const places = ['--database-url', lane.pawl.databaseUrl, '--temporal-address', temporal.spec.address ?? '']
-  const words = [PAWL, 'replay', object, '-o', 'json', '-n', lane.cluster.namespace, ...places]
-  const told = async () =>
-    JSON.parse((await run(process.execPath, words, { maxBuffer: 2 ** 28 })).stdout) as ReplayedJob
+  const words = ['replay', object, '-o', 'json', '-n', lane.cluster.namespace, ...places]
+  const told = async () => JSON.parse((await runCommand(...words)).stdout) as ReplayedJob
   await expect.poll(async () => (await told()).state, { timeout: PATIENT_MS, interval: 500 }).toBe('Succeeded')
   return await told()
 }

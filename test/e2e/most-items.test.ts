@@ -10,7 +10,7 @@ import { closeLane, type Lane, openLane } from '../support/faults/lane.ts'
 import { isLong } from '../support/matrix/form.ts'
 import { PRODUCTION_TIMEOUTS } from '../support/pawl/stage.ts'
 
-const ITEMS = isLong ? MOST_ITEMS : 250
+const ITEMS = isLong ? MOST_ITEMS : 150
 const LIMIT_MS = isLong ? 3_600_000 : 600_000
 /** Some signals arrive before the run is known to be in flight, or after. One signal per item would be thousands. */
 const MOST_SIGNALS = 50

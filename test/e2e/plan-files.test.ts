@@ -1,19 +1,17 @@
 // `pawl plan -f` after a worker has applied the file: the unchanged file changes nothing, an edited file shows its changes, and both show the expected time.
 
-import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 
 import { expect, it } from 'vitest'
 
 import { installation } from '../support/cluster/cluster.ts'
 import { dataObject } from '../support/landscaper/imports.ts'
+import { runCommand } from '../support/pawl/run-command.ts'
 import { useStage } from '../support/pawl/stage.ts'
 import { deploying, sub } from '../support/landscaper/sub-installations.ts'
 
-const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
 const stage = useStage('plan-files-e2e')
 
 interface Told {
@@ -66,21 +64,14 @@ it('a plan of an unchanged file shows no changes, and a plan of an edited file s
   ])
 }, 240_000)
 
-async function plan(object: object): Promise<{ readonly told: Told; readonly code: number }> {
+async function plan(object: object): Promise<{ readonly told: Told; readonly code: unknown }> {
   const { pawl, servers, cluster } = stage
   const folder = await mkdtemp(join(tmpdir(), 'pawl-plan-'))
   const file = join(folder, 'shop.json')
   await writeFile(file, JSON.stringify(object))
   const found = ['--kubeconfig', servers.kubeconfigPath, '--database-url', pawl.databaseUrl, '-n', cluster.namespace]
-  return await new Promise((resolve, reject) => {
-    const child = execFile(
-      process.execPath,
-      [PAWL, 'plan', '-f', file, '-o', 'json', ...found],
-      (_, stdout, stderr) => {
-        void rm(folder, { recursive: true, force: true })
-        if (stdout === '') reject(new Error(stderr))
-        else resolve({ told: JSON.parse(stdout) as Told, code: child.exitCode ?? -1 })
-      },
-    )
-  })
+  const { code, stdout, stderr } = await runCommand('plan', '-f', file, '-o', 'json', ...found)
+  await rm(folder, { recursive: true, force: true })
+  if (stdout === '') throw new Error(stderr)
+  return { told: JSON.parse(stdout) as Told, code }
 }

@@ -2,13 +2,11 @@
 // failed, and that still run. `pawl replay --against` replays past jobs with another build, and `pawl upgrade check`
 // reports what else the other build changes. test/replay/gate.test.ts replays recorded runs.
 
-import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 
 import { readSchema } from '../../activities/journal/migrate.ts'
@@ -17,10 +15,10 @@ import type { Comparison } from '../../worker/cli/replay/compare-runs.ts'
 import type { ReplayedJob } from '../../worker/cli/replay/replayed-job.ts'
 import { createTestDatabase } from '../activities/journal/test-database.ts'
 import { CHAIN, execution, failingItem, installation, waitingItem } from '../support/cluster/cluster.ts'
+import { type Ended, runCommand, startCommand } from '../support/pawl/run-command.ts'
 import { useStage } from '../support/pawl/stage.ts'
 
 const NAME = 'replay-jobs'
-const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
 const CHECKOUT = resolve(import.meta.dirname, '../..')
 const HASTY = resolve(import.meta.dirname, '../replay/builds/hasty')
 const folder = mkdtempSync(join(tmpdir(), 'pawl-replay-'))
@@ -77,10 +75,10 @@ describe('pawl replay', { timeout: 300_000 }, () => {
   it('shows the same job from an exported file, without Temporal and the journal', async () => {
     const before = await replayOf('inst/well')
     const nowhere = ['--database-url', 'postgresql://127.0.0.1:1/none', '--temporal-address', '127.0.0.1:1']
-    const { stdout, stderr } = await run('replay', '--file', fileOf('well'), '-o', 'json', ...nowhere)
+    const { stdout, stderr } = await startCommand({}, 'replay', '--file', fileOf('well'), '-o', 'json', ...nowhere)
     expect(stderr).toBe('')
     expect(JSON.parse(stdout)).toEqual(before)
-    expect(JSON.parse((await run('replay', '--file', fileOf('open'), '-o', 'json')).stdout)).toMatchObject({
+    expect(JSON.parse((await runCommand('replay', '--file', fileOf('open'), '-o', 'json')).stdout)).toMatchObject({
       state: 'unfinished',
     })
   })
@@ -128,7 +126,17 @@ describe('pawl replay', { timeout: 300_000 }, () => {
 
 describe('pawl replay --against', { timeout: 300_000 }, () => {
   it('finds no differences between this build and the past jobs, and reports how many runs have no history', async () => {
-    const { code, stdout, stderr } = await pawl('replay', '--against', CHECKOUT, '--since', '1d', '-o', 'json')
+    const { code, stdout, stderr } = await startCommand(
+      {},
+      'replay',
+      '--against',
+      CHECKOUT,
+      '--since',
+      '1d',
+      '-o',
+      'json',
+      ...places(),
+    )
     expect(stderr).toBe('')
     const verdict = JSON.parse(stdout) as { readonly trials: readonly Comparison[]; readonly notes: readonly string[] }
     expect(verdict).toMatchObject({ same: verdict.trials.length, differ: 0, part: 0, unknown: 0 })
@@ -193,7 +201,16 @@ describe('pawl upgrade check', { timeout: 300_000 }, () => {
     try {
       const flags = ['--against', build, '--since', '1d', '--manifests', manifests, '--journal-copy', copy.url]
       const kubeconfig = ['--kubeconfig', stage.servers.kubeconfigPath]
-      const { code, stdout, stderr } = await pawl('upgrade', 'check', ...flags, ...kubeconfig, '-o', 'json')
+      const { code, stdout, stderr } = await startCommand(
+        {},
+        'upgrade',
+        'check',
+        ...flags,
+        ...kubeconfig,
+        '-o',
+        'json',
+        ...places(),
+      )
       expect(stderr).toBe('')
       const texts = (JSON.parse(stdout) as Finding[]).map(({ part, verdict, text }) => `${part} ${verdict}: ${text}`)
       expect(texts).toEqual([
@@ -255,16 +272,11 @@ async function replayOf(...job: readonly string[]): Promise<ReplayedJob> {
   return JSON.parse(stdout) as ReplayedJob
 }
 
-async function pawl(...words: readonly string[]) {
+function places(): readonly string[] {
   const { servers, pawl: own } = stage
-  const places = ['--database-url', own.databaseUrl, '--temporal-address', servers.temporalAddress, '-n', NAME]
-  return await run(...words, ...places)
+  return ['--database-url', own.databaseUrl, '--temporal-address', servers.temporalAddress, '-n', NAME]
 }
 
-async function run(...words: readonly string[]) {
-  return await new Promise<{ code: unknown; stdout: string; stderr: string }>((done) => {
-    execFile(process.execPath, [PAWL, ...words], { timeout: 90_000, maxBuffer: 2 ** 26 }, (error, stdout, stderr) =>
-      done({ code: error?.code ?? 0, stdout, stderr }),
-    )
-  })
+async function pawl(...words: readonly string[]): Promise<Ended> {
+  return await runCommand(...words, ...places())
 }

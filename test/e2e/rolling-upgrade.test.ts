@@ -1,6 +1,6 @@
-// A rolling upgrade of two workers under load, with 50 open jobs: each job ends with its outcome and its job ID, without duplicate writes. The plans of the next
-// release have more steps, so its workers cannot replay an open run of the current release. Source: docs/guides/operate.md "Changing code". `npm run test:long` also
-// upgrades in the other direction (a rollback). With PAWL_FORMER=CHECKOUT, the test also upgrades from the bridge and the workers of that checkout, a previous
+// A rolling upgrade of two workers under load, with many open jobs: each job ends with its outcome and its job ID, without duplicate writes. The plans of the next
+// release have more steps, so its workers cannot replay an open run of the current release. Source: docs/guides/operate.md "Changing code". `npm run test:long` has
+// 50 open jobs, and also upgrades in the other direction (a rollback). With PAWL_FORMER=CHECKOUT, the test also upgrades from the bridge and the workers of that checkout, a previous
 // release; until the upgrade ends, its workers and the current ones use the same journal.
 //
 // The jobs that are open during the upgrade wait for different events:
@@ -21,7 +21,7 @@ import { bundleEntry } from '../../worker/reconciler/temporal/bundle.ts'
 import { installation, type LsObject } from '../support/cluster/cluster.ts'
 import { waitUntilJournalIdle, closeLane, type Lane, openLane } from '../support/faults/lane.ts'
 import { createTarget } from '../support/landscaper/manifests.ts'
-import { isLong } from '../support/matrix/form.ts'
+import { byForm, isLong } from '../support/matrix/form.ts'
 import { bindPods, unschedulableDeployment } from '../support/cluster/unschedulable-pods.ts'
 import {
   duplicatesIn,
@@ -41,9 +41,9 @@ import { PRODUCTION_TIMEOUTS } from '../support/pawl/stage.ts'
 
 const servers = inject('servers')
 const names = (prefix: string, count: number) => Array.from({ length: count }, (_, index) => `${prefix}-${index}`)
-const steps = names('steps', 26)
-const tracks = names('tracks', 12)
-const leaves = names('leaves', 12)
+const steps = names('steps', byForm(12, 26))
+const tracks = names('tracks', byForm(8, 12))
+const leaves = names('leaves', byForm(8, 12))
 const open = [...steps, ...tracks, ...leaves]
 /** Installations that have finished before the upgrade, and get one more item during it. */
 const edited = names('edited', 4)

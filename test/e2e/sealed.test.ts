@@ -12,6 +12,7 @@ import { NativeConnection } from '@temporalio/worker'
 import type { temporal } from '@temporalio/proto'
 import { afterAll, describe, expect, inject, it, vi } from 'vitest'
 
+import { silenceSdkLogs } from '../../worker/cli/replay/record.ts'
 import { addAttributes } from '../../worker/migrate.ts'
 import { readPayloadKeys, encryptionCodec } from '../../worker/reconciler/temporal/payload-codec.ts'
 import { connectionOptions } from '../../worker/server/temporal.ts'
@@ -21,6 +22,8 @@ import { HttpProxy } from '../support/faults/http-proxy.ts'
 import { useStage } from '../support/pawl/stage.ts'
 
 const PAWL = new URL('../../worker/pawl.js', import.meta.url).pathname
+// The SDK has one runtime per process. Other test files of this process run `pawl replay`, which installs it.
+silenceSdkLogs()
 const EXAMPLE = new URL('../../examples/cronjob/', import.meta.url).pathname
 const SHOWN = ['PawlKind', 'PawlName', 'PawlOutcome'].map((name) => defineSearchAttributeKey(name, 'KEYWORD'))
 const PLANTED = `planted-${randomBytes(6).toString('hex')}`

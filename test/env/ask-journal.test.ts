@@ -26,7 +26,8 @@ import {
 } from '../../activities/journal/read/object-queries.ts'
 import { waitingOf } from '../../activities/journal/read/wake-queue.ts'
 import { createTestDatabase, type TestDatabase } from '../activities/journal/test-database.ts'
-import { at, fillJournal, GROUP, RUN, runPawl, TEAM_A, TEAM_B, TEAM_C } from './ask-stage.ts'
+import { runCommandWith } from '../support/pawl/run-command.ts'
+import { at, fillJournal, GROUP, RUN, TEAM_A, TEAM_B, TEAM_C } from './ask-stage.ts'
 
 let test: TestDatabase
 beforeAll(async () => {
@@ -141,5 +142,5 @@ function unbounded(plan: readonly string[]): readonly string[] {
 }
 
 async function pawl(...words: readonly string[]) {
-  return await runPawl([...words, '--database-url', test.url])
+  return await runCommandWith({ KUBECONFIG: '/nonexistent' }, ...words, '--database-url', test.url)
 }

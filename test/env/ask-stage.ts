@@ -1,13 +1,11 @@
 // The journal of the tests of queries, and commands with their output.
 
-import { execFile } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { type Kysely, sql } from 'kysely'
 import { expect } from 'vitest'
 import type { Database } from '../../activities/journal/database.ts'
 import { upsertWakes } from '../../activities/journal/write/wakes.ts'
+import { type Ended, startCommand } from '../support/pawl/run-command.ts'
 
-const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
 export const GROUP = 'landscaper.gardener.cloud'
 export const [TEAM_A, TEAM_B, TEAM_C] = ['ask-team-a', 'ask-team-b', 'ask-team-c'] as const
 const BEGIN = Date.parse('2026-02-03T04:05:06Z')
@@ -151,13 +149,9 @@ export async function checkCommand(
   expect(places).toEqual(places.toSorted((left, right) => left - right))
 }
 
-export async function runPawl(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const all = { ...process.env, KUBECONFIG: '/nonexistent', ...env }
-  return await new Promise<{ code: unknown; stdout: string; stderr: string }>((done) => {
-    execFile(process.execPath, [PAWL, ...args], { env: all }, (error, stdout, stderr) =>
-      done({ code: error?.code ?? 0, stdout, stderr }),
-    )
-  })
+/** Runs the command in a new process, as a user does. */
+export async function runPawl(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
+  return await startCommand({ KUBECONFIG: '/nonexistent', ...env }, ...args)
 }
 
 const owned = (kind: string, name: string, uid: string) => ({

@@ -1,10 +1,8 @@
 // `pawl plan -f` against a real API server: what it reports, and that it writes nothing.
 
-import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 
@@ -14,10 +12,10 @@ import { dataObject } from '../support/landscaper/imports.ts'
 import { configMap, manifestItem } from '../support/landscaper/manifests.ts'
 import { deploying, sub } from '../support/landscaper/sub-installations.ts'
 import { LISTED_TARGETS } from '../support/pawl/pawl.ts'
+import { runCommandWith } from '../support/pawl/run-command.ts'
 import { useTargetStage } from './target-stage.ts'
 
 const NAMESPACE = 'plan-files'
-const PAWL = fileURLToPath(new URL('../../worker/pawl.js', import.meta.url))
 const PASSWORD = 'correct horse battery'
 const cluster = useTargetStage(NAMESPACE)
 let folder = ''
@@ -60,12 +58,7 @@ async function plan(objects: readonly object[], ...args: readonly string[]) {
   const { kubeconfigPath } = inject('servers')
   const where = ['-n', NAMESPACE, '--kubeconfig', kubeconfigPath, '--target-allow', LISTED_TARGETS]
   const asked = ['plan', '-f', file, ...where, ...args]
-  const env = { ...process.env, PAWL_DATA_DIR: folder, PAWL_DATABASE_URL: '' }
-  return await new Promise<{ readonly stdout: string; readonly stderr: string; readonly code: number }>((resolve) => {
-    const child = execFile(process.execPath, [PAWL, ...asked], { env }, (_error, stdout, stderr) => {
-      resolve({ stdout, stderr, code: child.exitCode ?? -1 })
-    })
-  })
+  return await runCommandWith({ PAWL_DATA_DIR: folder, PAWL_DATABASE_URL: '' }, ...asked)
 }
 
 async function told(objects: readonly object[]) {
