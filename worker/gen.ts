@@ -77,7 +77,7 @@ async function generatedFiles(root: string): Promise<GeneratedFiles> {
     ...(validating.length > 0
       ? [
           [`${RBAC}/webhook.yaml`, webhookRoles({ validating, mutating }, DEFAULT_SECRET)] as const,
-          [CHART_ROLES, chartRoles(parts, { validating, mutating }, DEFAULT_SECRET)] as const,
+          [CHART_ROLES, chartRoles(parts, { validating, mutating })] as const,
         ]
       : []),
     ['workflows/index.ts', workflowIndex(folders)],

@@ -37,6 +37,7 @@ import { createNotificationStarter } from './reconciler/runs.ts'
 import { createProblemList, StuckRuns } from './reconciler/stuck-runs.ts'
 import { reconcilerSettings, WORKER_FLAGS } from './reconciler/settings.ts'
 import { createWorker, installTemporalLogger } from './reconciler/temporal/sdk-worker.ts'
+import { useLeanWorkflowThreads } from './reconciler/temporal/thread-arguments.ts'
 import { JobEvents } from './reconciler/job-events.ts'
 import { WaitingJobs } from './reconciler/waiting-jobs.ts'
 
@@ -76,6 +77,7 @@ function passLimits(): ReadonlyMap<string, number> {
 
 await runProcess('worker', config.logLevel, async (frame) => {
   installTemporalLogger(frame.logLevels.of('temporal'))
+  if (!settings.callStacks) useLeanWorkflowThreads()
   const resources = await openResources(frame)
   if (resources !== undefined) await serve(frame, resources, await createWorkers(frame, resources))
 })

@@ -48,14 +48,15 @@ export function stageApplication(work: string, tarball: string, architecture: Ar
   return folder
 }
 
-/** The package of this name contains Node's binary. The package `node` installs it with a script. */
+/** Unpacks Node's binary and licence from the package of this name. The package `node` installs it with a script. */
 function stageNode(folder: string, name: string): void {
   const [packed] = JSON.parse(npm(folder, ['pack', name, '--ignore-scripts', '--json'])) as [PackedPackage]
   const { [name]: expected } = readNodeIntegrity()
   if (packed.integrity !== expected)
     throw new Error(`npm package ${name}: found integrity ${packed.integrity}; expected ${expected ?? 'an entry in node-integrity.json'}`)
   mkdirSync(join(folder, 'node'))
-  execFileSync('tar', ['-xzf', join(folder, packed.filename), '--strip-components=1', '-C', join(folder, 'node')])
+  const files = ['package/bin/node', 'package/LICENSE']
+  execFileSync('tar', ['-xzf', join(folder, packed.filename), '--strip-components=1', '-C', join(folder, 'node'), ...files])
 }
 
 /** The pinned integrity of the npm packages with Node's binary, by `name@version`. */

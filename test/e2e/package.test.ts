@@ -16,16 +16,13 @@ let project: Project | undefined
 // Registered first, so called last: the processes run from the project.
 afterAll(() => project?.remove())
 
-const stage = useStage(NAMESPACE, () => {
-  project = createProject()
+const stage = useStage(NAMESPACE, async () => {
+  project = await createProject()
   expect(project.run(PAWL, 'gen', 'new', 'TimeTable')).toMatchObject({ code: 0 })
   const crd = project.run(PAWL, 'gen', 'crd', 'time-table/kind.ts')
   kubectl(crd.stdout, 'apply', '--server-side', '-f', '-')
   kubectl('', 'wait', '--for=condition=Established', '--timeout=30s', `crd/${KIND}`)
-  return Promise.resolve({
-    controllers: join(project.dir, 'time-table/controllers.ts'),
-    installed: project.pawl,
-  })
+  return { controllers: join(project.dir, 'time-table/controllers.ts'), installed: project.pawl }
 })
 
 describe('a controller of the installed package', () => {

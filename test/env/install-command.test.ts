@@ -21,7 +21,7 @@ const SETS: readonly string[] = [
   'nodeSelector.kubernetes\\.io/os=linux,podAnnotations.a=1\\,2',
   'extraWorkers[0].name=x,extraWorkers[0].replicas=0,extraWorkers[0].args={--only=execution}',
   'image.tag=null,tolerations[0].operator=Exists,tolerations[0].tolerationSeconds=1000000',
-  'controllers={a.ts,b.ts}',
+  'controllers={a.ts,b.ts},fullnameOverride=x',
 ]
 
 let helm: string

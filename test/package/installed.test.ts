@@ -6,7 +6,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 
 import * as kit from '../../workflows/kit/index.ts'
 import type * as templateEngine from '../../activities/landscaper/render/engine/template-engine.ts'
@@ -54,8 +54,8 @@ const BINS: Readonly<Record<string, string>> = { pawl: 'pawl/worker/pawl.js', ts
 let project: Project
 let files: readonly string[]
 
-beforeAll(() => {
-  project = createProject()
+beforeAll(async () => {
+  project = await createProject()
   const entries = readdirSync(project.pawl, { recursive: true, encoding: 'utf8', withFileTypes: true })
   files = entries
     .filter((entry) => entry.isFile())
@@ -94,7 +94,8 @@ describe('the package', () => {
 
   it('contains no path of the machine that built it', () => {
     const texts = files.filter((file) => !file.endsWith('.br'))
-    const naming = (text: string) => text.includes(ROOT) || text.includes(`${homedir()}/`) || text.includes(project.dir)
+    const folders = [ROOT, `${homedir()}/`, project.dir, inject('packageFolder')]
+    const naming = (text: string) => folders.some((folder) => text.includes(folder))
     expect(texts.filter((file) => naming(readFileSync(join(project.pawl, file), 'utf8')))).toEqual([])
   })
 
@@ -151,17 +152,17 @@ describe('the installed package', () => {
 })
 
 describe('a controller in a project that depends on the package', () => {
-  it('is created by `pawl gen new`, compiles, passes its tests, and has a CRD', () => {
+  it('is created by `pawl gen new`, passes its tests, and has a CRD', () => {
     expect(project.run(PAWL, 'gen', 'new', 'TimeTable')).toMatchObject({ code: 0, stderr: '' })
     expect(project.run(PAWL, 'gen', '--check', 'time-table/controller.cm')).toMatchObject({ code: 0, stderr: '' })
-    expect(project.run('typescript/bin/tsc', '-p', '.')).toEqual({ code: 0, stdout: '', stderr: '' })
     const tested = project.run('vitest/vitest.mjs', 'run', '--no-color')
     expect(tested.stdout).toMatch(/Tests +3 passed/)
     const crd = project.run(PAWL, 'gen', 'crd', 'time-table/kind.ts')
     expect([crd.code, crd.stdout]).toEqual([0, expect.stringContaining('name: timetables.example.com\n')])
   })
 
-  it('is type-checked against the kit and the built-in kinds of Kubernetes', () => {
+  // One run of the compiler for both: no other line of the project has an error.
+  it('compiles, and is type-checked against the kit and the built-in kinds of Kubernetes', () => {
     mkdirSync(join(project.dir, 'wrong'))
     const lines = [
       "import { again } from 'pawl/kit'",
@@ -172,10 +173,11 @@ describe('a controller in a project that depends on the package', () => {
     writeFileSync(join(project.dir, 'wrong/wrong.ts'), `${lines.join('\n')}\n`)
     const { code, stdout } = project.run('typescript/bin/tsc', '-p', '.')
     expect(code).not.toBe(0)
-    expect(stdout.match(/wrong\.ts\(\d+,\d+\): error TS\d+/g)).toEqual([
-      'wrong.ts(3,28): error TS2345',
-      'wrong.ts(4,54): error TS2322',
+    expect(stdout.match(/^\S.*error TS\d+/gm)).toEqual([
+      'wrong/wrong.ts(3,28): error TS2345',
+      'wrong/wrong.ts(4,54): error TS2322',
     ])
+    expect(readdirSync(join(project.dir, 'time-table'))).toContain('controllers.ts')
   })
 
   it('is bundled for the workflow sandbox with the workflows of Pawl and without the Kubernetes client', async () => {

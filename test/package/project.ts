@@ -6,6 +6,8 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
+import { builtPackage } from '../support/package/built-package.ts'
+
 const ROOT = join(import.meta.dirname, '../..')
 // Development dependencies in addition to Pawl. The tutorial needs croner.
 const TOOLS = ['typescript', 'vitest', '@types/node', 'croner']
@@ -29,13 +31,11 @@ export interface Project {
   remove(): void
 }
 
-export function createProject(): Project {
+export async function createProject(): Promise<Project> {
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'pawl-installed-')))
-  node(ROOT, [join(ROOT, 'deploy/package/build.ts'), dir])
   const pawl = join(dir, 'node_modules/pawl')
   mkdirSync(pawl, { recursive: true })
-  const { version } = manifestOf(ROOT)
-  must('tar', ['-xzf', join(dir, `pawl-${version}.tgz`), '--strip-components=1', '-C', pawl])
+  must('tar', ['-xzf', await builtPackage(), '--strip-components=1', '-C', pawl])
   const manifest = manifestOf(pawl)
   for (const name of Object.keys(manifest.dependencies)) link(name, join(pawl, 'node_modules'))
   for (const name of TOOLS) link(name, join(dir, 'node_modules'))
@@ -75,11 +75,7 @@ function link(name: string, folder: string): void {
   symlinkSync(join(ROOT, 'node_modules', name), join(folder, name))
 }
 
-function node(cwd: string, args: readonly string[]): void {
-  must(process.execPath, args, cwd)
-}
-
-function must(command: string, args: readonly string[], cwd = ROOT): void {
-  const { status, stderr, error } = spawnSync(command, args, { cwd, encoding: 'utf8' })
+function must(command: string, args: readonly string[]): void {
+  const { status, stderr, error } = spawnSync(command, args, { encoding: 'utf8' })
   if (status !== 0) throw new Error(`${command} ended with ${String(status)}: ${error?.message ?? stderr}`)
 }

@@ -167,6 +167,7 @@ interface GenRbacFlags {
   readonly name?: string
   readonly namespace?: string
   readonly accounts?: string
+  readonly prefix?: string
   readonly out?: string
   readonly check?: true
 }
@@ -190,29 +191,33 @@ function genRbacCommand(): Command {
       '--accounts <namespace>',
       'also bind them to the ServiceAccounts pawl-bridge and pawl-worker of a namespace',
     )
+    .option('--prefix <name>', 'replaces pawl in the names of roles and ServiceAccounts, such as team-a-pawl')
     .option('--out <file>', 'the file to write, such as rbac.yaml (default: standard output)')
     .option('--check', 'change nothing; exit code 1 when the file is stale')
     .addHelpText(
       'after',
       '\nExamples:\n  pawl gen rbac shop.ts --out rbac.yaml\n  pawl gen rbac --wings landscaper --namespace team-a',
     )
-    .action(async (files: readonly string[], { wings, name, namespace, accounts, out, check }: GenRbacFlags) => {
-      if (check === true && out === undefined)
-        throw new UsageError('--check has nothing to compare with, expected --out <file>')
-      if (files.length === 0 && wings === undefined)
-        throw new UsageError('neither modules nor wings are named, expected controllers.ts or --wings landscaper')
-      process.exitCode = await genRbac({
-        files,
-        name,
-        accounts,
-        out,
-        check: check ?? false,
-        wings: namesIn(wings),
-        namespaces: namesIn(namespace),
-        print: (text) => process.stdout.write(text),
-        complain: (line) => process.stderr.write(`${line}\n`),
-      })
-    })
+    .action(
+      async (files: readonly string[], { wings, name, namespace, accounts, prefix, out, check }: GenRbacFlags) => {
+        if (check === true && out === undefined)
+          throw new UsageError('--check has nothing to compare with, expected --out <file>')
+        if (files.length === 0 && wings === undefined)
+          throw new UsageError('neither modules nor wings are named, expected controllers.ts or --wings landscaper')
+        process.exitCode = await genRbac({
+          files,
+          name,
+          accounts,
+          ...(prefix !== undefined && { prefix }),
+          out,
+          check: check ?? false,
+          wings: namesIn(wings),
+          namespaces: namesIn(namespace),
+          print: (text) => process.stdout.write(text),
+          complain: (line) => process.stderr.write(`${line}\n`),
+        })
+      },
+    )
 }
 
 function namesIn(flag = ''): readonly string[] {

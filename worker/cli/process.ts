@@ -1,21 +1,19 @@
-// Commands that start one of Pawl's processes (`pawl worker`, `pawl bridge`, `pawl webhook`): they check the flags and
-// pass them to the process.
+// Commands that run one of Pawl's processes (`pawl worker`, `pawl bridge`, `pawl webhook`, `pawl api`): they check the flags
+// and continue as the process.
 
 import { Command } from 'commander'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { inspect } from 'node:util'
 
-import { childEnvironment, type Config, processArgs, readConfig } from '../server/config.ts'
+import { type Config, readConfig } from '../server/config.ts'
 import type { FlagTable, GivenFlags } from '../server/flags.ts'
-import { onSignals } from '../server/process.ts'
 import { UsageError } from '../server/usage-error.ts'
 import { optionsOf, rareFlagsOf, withFlags, foldFlags, withExamples } from './options.ts'
 
 interface ProcessEntry {
   readonly name: string
   readonly description: string
-  /** The file in worker/ with the process's `main`. */
-  readonly entry: string
+  /** Imports the process's main module, which reads its flags from the arguments and runs until the process ends. */
+  readonly main: () => Promise<unknown>
   readonly flags: FlagTable
   /** @throws an Error if the process could not start with these flags. */
   readonly check: (given: GivenFlags, config: Config) => unknown
@@ -27,7 +25,7 @@ interface ProcessEntry {
 }
 
 export function processCommand(started: ProcessEntry): Command {
-  const { name, description, entry, flags, check, seldom = [], examples, acts } = started
+  const { name, description, main, flags, check, seldom = [], examples, acts } = started
   const bare = withFlags(new Command(name).description(description), flags)
   const folded = [...seldom, ...rareFlagsOf(flags)]
   const command = withExamples(folded.length === 0 ? bare : foldFlags(bare, folded), ...examples)
@@ -40,10 +38,14 @@ export function processCommand(started: ProcessEntry): Command {
       throw new UsageError(error instanceof Error ? error.message : String(error))
     }
     const args = Object.entries(given).map(([flag, value]) => `--${flag}=${value}`)
-    const child = spawn(process.execPath, processArgs(entry, args), { stdio: 'inherit', env: childEnvironment() })
-    onSignals(['SIGINT', 'SIGTERM', 'SIGHUP'], (signal) => child.kill(signal))
-    const [code] = (await once(child, 'exit')) as [number | null]
-    process.exitCode = code ?? 1
+    process.argv.splice(2, Infinity, ...args)
+    try {
+      await main()
+    } catch (error) {
+      // With the stack, unlike errors of commands: a process runs unattended.
+      process.stderr.write(`${inspect(error)}\n`)
+      process.exitCode = 1
+    }
   })
 }
 

@@ -31,7 +31,7 @@ export function bridgeCommand(): Command {
   return processCommand({
     name: 'bridge',
     description: 'watch Kubernetes and append every event to the journal',
-    entry: 'bridge.ts',
+    main: async () => await import('../bridge.ts'),
     flags: BRIDGE_FLAGS,
     check: bridgeSettings,
     seldom: [...BRIDGE_TIMES, 'health-check-ms', 'default-contexts', 'target-sync'],
@@ -44,7 +44,7 @@ export function workerCommand(): Command {
   return processCommand({
     name: 'worker',
     description: 'dispatch wakes and run workflows and activities',
-    entry: 'reconciler.ts',
+    main: async () => await import('../reconciler.ts'),
     flags: WORKER_FLAGS,
     check: reconcilerSettings,
     seldom: WORKER_SELDOM,
@@ -57,7 +57,7 @@ export function webhookCommand(): Command {
   return processCommand({
     name: 'webhook',
     description: 'answer the API server whether objects may be stored',
-    entry: 'webhook.ts',
+    main: async () => await import('../webhook.ts'),
     flags: WEBHOOK_FLAGS,
     check: webhookSettings,
     seldom: ['certificate-lifetime', 'authority-lifetime', 'drain-ms', 'health-host', 'health-port', 'metrics-sink'],
@@ -70,7 +70,7 @@ export function apiCommand(): Command {
   return processCommand({
     name: 'api',
     description: "answer queries of the journal, by the users' rights in Kubernetes",
-    entry: 'api.ts',
+    main: async () => await import('../api.ts'),
     flags: API_FLAGS,
     check: apiSettings,
     examples: ['pawl api --database-url postgres://asker@db/pawl'],

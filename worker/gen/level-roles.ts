@@ -13,8 +13,10 @@ export interface RoleOptions {
   readonly prefix?: string
   /** The namespaces of targets. Empty: all. */
   readonly namespaces: readonly string[]
-  /** Binds the roles to the ServiceAccounts `pawl-bridge` and `pawl-worker` of this namespace. */
+  /** Binds the roles to the ServiceAccounts `<accountPrefix>-bridge` and `<accountPrefix>-worker` of this namespace. */
   readonly accounts: string | undefined
+  /** Default: pawl. */
+  readonly accountPrefix?: string
 }
 
 interface Role {
@@ -66,7 +68,7 @@ function manifest(role: Role, options: RoleOptions): object {
 }
 
 function binding(role: Role, options: RoleOptions): readonly object[] {
-  const { accounts } = options
+  const { accounts, accountPrefix = 'pawl' } = options
   if (accounts === undefined) return []
   const { process, namespace } = role
   const name = nameOf(role, options)
@@ -77,7 +79,7 @@ function binding(role: Role, options: RoleOptions): readonly object[] {
       kind: `${kind}Binding`,
       metadata: { name, ...(namespace !== '' && { namespace }) },
       roleRef: { apiGroup: GROUP, kind, name },
-      subjects: [{ kind: 'ServiceAccount', name: `pawl-${process}`, namespace: accounts }],
+      subjects: [{ kind: 'ServiceAccount', name: `${accountPrefix}-${process}`, namespace: accounts }],
     },
   ]
 }

@@ -174,6 +174,8 @@ export interface ReconcilerSettings extends SharedSettings {
   readonly workflowBundle: string | undefined
   /** The cache folder of bundles; undefined: no cache. */
   readonly bundleCacheDir: string | undefined
+  /** Temporal's UI can show where a run waits. */
+  readonly callStacks: boolean
   readonly sweepMs: number
   /** Values of the wings' own flags, by wing. */
   readonly wingFlags: ReadonlyMap<string, FlagValues<FlagTable>>
@@ -231,6 +233,7 @@ export function reconcilerSettings(given: GivenFlags, config: Config, known?: Kn
     taskQueues: allTaskQueues(queues),
     workflowBundle: flags['workflow-bundle'],
     bundleCacheDir: config.bundleCacheDir,
+    callStacks: flags['call-stacks'],
     sweepMs: flags['sweep-ms'],
     wingFlags: readWingFlags(surroundings.wings, given),
     stickyTimeoutMs: flags['sticky-timeout-ms'],

@@ -137,12 +137,7 @@ export function modulePath(file: string): string {
 
 /** Node's arguments for the process of Pawl whose main module is this file of worker/, with its flags. */
 export function processArgs(file: string, flags: readonly string[]): string[] {
-  const isFast = file === 'reconciler.ts' && !flags.includes('--call-stacks=yes')
-  return [
-    ...(isFast ? ['--import', modulePath('reconciler/temporal/lean-workflow-threads.ts')] : []),
-    modulePath(file),
-    ...flags,
-  ]
+  return [modulePath(file), ...flags]
 }
 
 /** npm sets these variables. Other programs that npx starts, such as a test runner, are no commands for users. */

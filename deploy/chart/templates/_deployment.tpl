@@ -4,7 +4,7 @@
 apiVersion: apps/v1
 kind: Deployment
 metadata:
-  name: pawl-{{ .name }}
+  name: {{ include "_name.tpl" . }}
   namespace: {{ $root.Release.Namespace }}
   labels:
     {{- include "_labels.tpl" . | nindent 4 }}
@@ -27,7 +27,7 @@ spec:
         {{- toYaml $values.podAnnotations | nindent 8 }}
 {{- end }}
     spec:
-      serviceAccountName: pawl-{{ .account }}
+      serviceAccountName: {{ include "_name.tpl" (dict "root" $root "name" .account) }}
       terminationGracePeriodSeconds: 30
 {{- if $values.priorityClassName }}
       priorityClassName: {{ $values.priorityClassName }}

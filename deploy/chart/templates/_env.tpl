@@ -9,7 +9,7 @@
 - name: PAWL_DATABASE_URL
   valueFrom:
     secretKeyRef:
-      name: {{ ternary "pawl-trial" $secrets.name .Values.trial.enabled }}
+      name: {{ include "_secret.tpl" . }}
       key: PAWL_DATABASE_URL
 - name: PAWL_CONTENT_KEY
   value: /etc/pawl/keys/{{ ternary "content.key" $secrets.contentKey .Values.trial.enabled }}

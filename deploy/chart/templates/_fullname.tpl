@@ -1,3 +1,4 @@
 {{- define "_fullname.tpl" -}}
-{{ ternary .Release.Name (printf "%s-pawl" .Release.Name) (contains "pawl" .Release.Name) }}
+{{- $name := .Values.nameOverride | default .Chart.Name -}}
+{{- .Values.fullnameOverride | default (ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name)) -}}
 {{- end }}

@@ -2,13 +2,13 @@
 {{- $temporal := .Values.temporal -}}
 - name: PAWL_TEMPORAL_ADDRESS
 {{- if .Values.trial.enabled }}
-  value: pawl-trial-temporal:7233
+  value: {{ include "_name.tpl" (dict "root" . "name" "trial-temporal") }}:7233
 {{- else if $temporal.address }}
   value: {{ $temporal.address | quote }}
 {{- else }}
   valueFrom:
     secretKeyRef:
-      name: {{ .Values.secrets.name }}
+      name: {{ include "_secret.tpl" . }}
       key: PAWL_TEMPORAL_ADDRESS
 {{- end }}
 - name: PAWL_TEMPORAL_NAMESPACE

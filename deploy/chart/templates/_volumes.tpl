@@ -5,7 +5,7 @@
   emptyDir: {}
 - name: keys
   secret:
-    secretName: {{ ternary "pawl-trial" $secrets.name .Values.trial.enabled }}
+    secretName: {{ include "_secret.tpl" . }}
     defaultMode: 288
     items:
       - key: {{ ternary "content.key" $secrets.contentKey .Values.trial.enabled }}

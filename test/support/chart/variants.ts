@@ -29,6 +29,6 @@ export const CHART_VARIANTS: readonly object[] = [
   },
   ...['chaos', 'foundationdb'].map((wing) => ({ wings: [wing], webhook: ON })),
   { podMonitor: ON, monitoring: { dashboards: ON, rules: { enabled: true, journalGiB: 7, labels: { release: 'x' } } } },
-  { networkPolicy: OFF, podDisruptionBudget: OFF, rbac: { create: false }, migrate: OFF },
+  { networkPolicy: OFF, podDisruptionBudget: OFF, rbac: { create: false }, migrate: OFF, nameOverride: 'awl' },
   { trial: { enabled: true, password: 'abcdefgh1', contentKey: 'a'.repeat(64) } },
 ]

@@ -1,13 +1,15 @@
-// Mistakes in `--controllers` are reported before a process starts. Each test starts a process, because Node loads the
-// modules.
+// Commands that run a process: mistakes in `--controllers` are reported before it starts. Each test starts a process, because
+// Node loads the modules.
 
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const CLI = resolve(import.meta.dirname, '../../../worker/cli.ts')
+const PAWL = resolve(import.meta.dirname, '../../../worker/pawl.js')
 
 let folder: string
 beforeAll(() => {
@@ -42,6 +44,18 @@ describe.each([
     const told = `pawl: --controllers ${file}: \`controllers\`: found something else; export a list of values of defineLevel\n`
     expect([stderr, status]).toEqual([told, 2])
   })
+})
+
+describe('pawl bridge', () => {
+  it('is one process', async () => {
+    const flags = ['--database-url=postgres://127.0.0.1:1/pawl']
+    const child = spawn(process.execPath, [PAWL, 'bridge', ...flags], { stdio: ['ignore', 'ignore', 'pipe'] })
+    const closed = once(child, 'close')
+    await expect.poll(() => String(child.stderr.read()), { timeout: 30_000 }).toContain('"name":"bridge"')
+    child.kill('SIGKILL')
+    // The pipe closes after all processes that write to it have ended.
+    expect(await closed).toEqual([null, 'SIGKILL'])
+  }, 60_000)
 })
 
 describe('pawl plan list with modules of controllers', () => {

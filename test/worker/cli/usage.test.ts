@@ -80,6 +80,14 @@ describe('the command pawl', { timeout: 60_000 }, () => {
     expect(stdout).toMatch(/^pawl: command "x{120000}" of "pawl" does not exist; see pawl --help\n$/)
   })
 
+  it('prints the warnings of Node except for experimental features', () => {
+    const script = `process.on('exit', () => ['ExperimentalWarning', 'Warning'].forEach((name) =>
+      process.emit('warning', Object.assign(new Error('found'), { name }))))`
+    const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(script)}` }
+    const { stderr } = pawl(['--version'], env)
+    expect(stderr.match(/\w+: found/g)).toEqual(['Warning: found'])
+  })
+
   it('reports with exit code 1 that nothing runs', async () => {
     const dir = '/nonexistent/pawl'
     const status = await runCommand('dev', 'status', '--data-dir', dir)
@@ -89,8 +97,8 @@ describe('the command pawl', { timeout: 60_000 }, () => {
   })
 })
 
-function pawl(args: readonly string[]) {
-  const env = { ...process.env, PAWL_DATABASE_URL: '' }
+function pawl(args: readonly string[], more: Readonly<Record<string, string>> = {}) {
+  const env = { ...process.env, PAWL_DATABASE_URL: '', ...more }
   const { status, stdout, stderr } = spawnSync(process.execPath, [PAWL, ...args], { encoding: 'utf8', env })
   return { status, stdout, stderr }
 }

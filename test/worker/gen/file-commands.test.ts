@@ -136,12 +136,21 @@ describe('the roles of controllers', () => {
     expect(complaints[0]).toMatch(/^gen rbac: controller widget declares no `writes`/)
   })
 
+  it('have names and ServiceAccounts of a release of the chart with --prefix', async () => {
+    const { printed } = await rbac([WIDGETS], { name: 'widget', accounts: 'a', prefix: 'blue-pawl' })
+    const names = [...printed.matchAll(/^ +(?:- )?name: (.*)$/gm)].map(([, name]) => name)
+    expect([...new Set(names)].sort()).toEqual([
+      ...['blue-pawl-bridge', 'blue-pawl-bridge-widget', 'blue-pawl-worker', 'blue-pawl-worker-widget'],
+    ])
+  })
+
   it.each([
     [[], { wings: ['chess'] }, /unknown wing "chess"; expected chaos or foundationdb or landscaper/],
     [[join(import.meta.dirname, 'nothing.ts')], {}, /nothing\.ts: cannot load the module/],
     [[WIDGETS], { name: 'Shop' }, /--name: found "Shop"; expected lower-case letters/],
     [[WIDGETS], { namespaces: ['*'] }, /--namespaces: found "\*"; expected a valid name/],
     [[WIDGETS], { accounts: '' }, /--namespaces: found ""; expected a valid name/],
+    [[WIDGETS], { prefix: 'A' }, /--prefix: found "A"; expected lower-case letters/],
   ])('are not written for invalid arguments: %j %j', async (files, options, message) => {
     const { code, printed, complaints } = await rbac(files, options)
     expect([code, printed]).toEqual([2, ''])

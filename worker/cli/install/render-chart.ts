@@ -9,6 +9,7 @@ import { startEngine, type EngineAnswer } from '../../../activities/templates/en
 import { compiledEngine } from '../../../activities/templates/engine-module.ts'
 import { readJson, writeJson } from '../../../workflows/kit/index.ts'
 import { parseYamlDocuments, readYaml, YamlError } from '../../../activities/yaml/read-yaml.ts'
+import { UsageError } from '../../server/usage-error.ts'
 
 const CHART = new URL('../../../deploy/chart/', import.meta.url)
 const CRDS = new URL('../../../deploy/crds/', import.meta.url)
@@ -26,7 +27,7 @@ export interface Release {
   readonly namespace: string
 }
 
-/** @throws Error that names the template which fails. */
+/** @throws UsageError if a template rejects a value; Error that names the template which fails. */
 export async function renderChart(release: Release, values: object): Promise<readonly Manifest[]> {
   const files = await templateFiles()
   const binding = { Values: values, Chart: await chartFields(), Release: releaseFields(release) }
@@ -38,10 +39,18 @@ export async function renderChart(release: Release, values: object): Promise<rea
       const request = { engine: 'GoTemplate', name, template: files[name], binding, files }
       const answer = engine.render(writeJson({ ...request, limitBytes: OUTPUT_LIMIT_BYTES }))
       const { output, failed, message } = readJson(answer) as EngineAnswer
-      if (failed !== '') throw new Error(`chart: template "${name}": ${message}`)
+      if (failed !== '') throw templateError(name, message)
       return manifestsIn(name, output)
     })
   return [...manifests.filter((one) => !hasPods(one)), ...manifests.filter(hasPods)]
+}
+
+/** After `CALL` comes the sentence that a template passes to `fail`. */
+const CALL = 'error calling fail: '
+
+function templateError(name: string, message: string): Error {
+  const at = message.lastIndexOf(CALL)
+  return at < 0 ? new Error(`chart: template "${name}": ${message}`) : new UsageError(message.slice(at + CALL.length))
 }
 
 /** The CRDs of these wings. */

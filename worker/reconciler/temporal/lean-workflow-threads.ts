@@ -1,5 +1,5 @@
-// Reduces the CPU time of workflow threads by two changes to the SDK that it has no options for. Loaded into every thread of the worker before anything else
-// (`node --import`). --call-stacks=yes leaves the SDK unchanged.
+// Reduces the CPU time of workflow threads by two changes to the SDK that it has no options for. Loaded into each workflow thread before anything else
+// (thread-arguments.ts). --call-stacks=yes leaves the SDK unchanged.
 //
 //   T1. The SDK records a stack trace with source map for each promise, so that Temporal's UI can show where a run waits. That is a third of the CPU time of
 //       a workflow thread. The run's details and the journal show the same, so promise hooks are switched off.
@@ -10,26 +10,23 @@
 
 import { promiseHooks } from 'node:v8'
 import vm from 'node:vm'
-import { isMainThread } from 'node:worker_threads'
 
 type RunInContext = (this: vm.Script, context: vm.Context, options?: vm.RunningScriptOptions) => unknown
 
 /** T3. Ends endless loops at the top level of a module. */
 const LOADING_TIMEOUT_MS = 60_000
 
-if (!isMainThread) {
-  const noPromiseHooks: typeof promiseHooks.createHook = () => () => undefined
-  promiseHooks.createHook = noPromiseHooks
+const noPromiseHooks: typeof promiseHooks.createHook = () => () => undefined
+promiseHooks.createHook = noPromiseHooks
 
-  const runInContext = Reflect.get(vm.Script.prototype, 'runInContext') as RunInContext
-  vm.Script.prototype.runInContext = function (context: vm.Context, options?: vm.RunningScriptOptions): unknown {
-    if (options?.timeout === undefined) return runInContext.call(this, context, options)
-    if (loadsModules(context)) return runInContext.call(this, context, { ...options, timeout: LOADING_TIMEOUT_MS })
-    if (!runsNoWorkflow(context)) return runInContext.call(this, context, options)
-    const withoutTimeout = { ...options }
-    delete withoutTimeout.timeout
-    return runInContext.call(this, context, withoutTimeout)
-  }
+const runInContext = Reflect.get(vm.Script.prototype, 'runInContext') as RunInContext
+vm.Script.prototype.runInContext = function (context: vm.Context, options?: vm.RunningScriptOptions): unknown {
+  if (options?.timeout === undefined) return runInContext.call(this, context, options)
+  if (loadsModules(context)) return runInContext.call(this, context, { ...options, timeout: LOADING_TIMEOUT_MS })
+  if (!runsNoWorkflow(context)) return runInContext.call(this, context, options)
+  const withoutTimeout = { ...options }
+  delete withoutTimeout.timeout
+  return runInContext.call(this, context, withoutTimeout)
 }
 
 /** The state that the SDK stores in the sandbox's context between its calls (@temporalio/worker, reusable-vm). */

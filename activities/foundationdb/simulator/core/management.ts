@@ -257,12 +257,14 @@ export async function changeCoordinators(
     return 'unreachable'
   }
   await sleep(state.clock, CHANGE_SECONDS)
-  state.connection = { description, id: state.randomText(32, LETTERS), coordinators: [...coordinators] }
+  const next = { description, id: state.randomText(32, LETTERS), coordinators: [...coordinators] }
+  if (!(await state.effects.prepare(next))) return 'unreachable'
+  state.connection = next
   // Without processes for it the controller moves, and the distributor with it. Source: fdb-recordings 09, 25.
   const hasStateless = state.candidates().some(({ processClass }) => processClass === 'stateless')
   if (!hasStateless) state.roles.delete('data_distributor')
   recover(state, OUTAGE.change)
-  state.effects.announce(state.connection)
+  state.effects.announce(next)
   await state.until(() => state.available)
   return 'changed'
 }

@@ -45,6 +45,8 @@ export interface Effects {
   readonly persist: (process: string, mutations: readonly Mutation[]) => Promise<void>
   /** Makes the process exit with code 0. */
   readonly exit: (process: string) => void
+  /** Before the change of a connection string: its coordinators get the state. @returns whether most of them have it. */
+  readonly prepare: (connection: ConnectionString) => Promise<boolean>
   /** Announces a new connection string to all processes, which write their cluster files. */
   readonly announce: (connection: ConnectionString) => void
   /** Persists the state on the coordinators. */

@@ -2,6 +2,8 @@
 //
 // O1. A vote lasts as long as the connection over which it was given. So it ends when the leader dies.
 // O2. A vote comes with the newest state that this coordinator has.
+// O3. While the coordinators change, the leader has votes for the present and for the next connection string. A former
+//     connection string gets no votes, because its database lives on with another one.
 
 import type { Socket } from 'node:net'
 
@@ -13,7 +15,8 @@ const INCOMPATIBLE_MS = 1000
 
 export class Coordinator {
   private readonly directory: DataDirectory
-  private grant: { readonly key: string; readonly candidate: string } | undefined
+  /** By connection string, all for the same candidate. */
+  private readonly grants = new Map<string, { readonly candidate: string }>()
   private moved: Record<string, string>
   private state: CoordinatedState | undefined
   private readonly foreign = new Map<string, number>()
@@ -26,11 +29,13 @@ export class Coordinator {
 
   /** `socket` undefined: this process votes for itself, until `release`. */
   vote(key: string, candidate: string, socket?: Socket): { granted: boolean; state?: CoordinatedState } {
-    if (this.grant !== undefined && this.grant.candidate !== candidate) return { granted: false }
-    const grant = { key, candidate }
-    this.grant = grant
+    const isForOther = [...this.grants.values()].some((grant) => grant.candidate !== candidate)
+    // O3
+    if (isForOther || this.moved[key] !== undefined) return { granted: false }
+    const grant = { candidate }
+    this.grants.set(key, grant)
     socket?.once('close', () => {
-      if (this.grant === grant) this.grant = undefined
+      if (this.grants.get(key) === grant) this.grants.delete(key)
     })
     return { granted: true, ...(this.state !== undefined && { state: this.state }) }
   }
@@ -49,15 +54,16 @@ export class Coordinator {
   }
 
   release(candidate: string): void {
-    if (this.grant?.candidate === candidate) this.grant = undefined
+    for (const [key, grant] of this.grants) if (grant.candidate === candidate) this.grants.delete(key)
   }
 
   get hasVoted(): boolean {
-    return this.grant !== undefined
+    return this.grants.size > 0
   }
 
   locate(key: string): { leader?: string; moved?: string } {
-    if (this.grant?.key === key) return { leader: this.grant.candidate }
+    const grant = this.grants.get(key)
+    if (grant !== undefined) return { leader: grant.candidate }
     const moved = this.moved[key]
     return moved === undefined ? {} : { moved }
   }

@@ -131,15 +131,24 @@ class ServerProcess {
 
   private async lead(): Promise<void> {
     const saved = await this.leadership.elected()
+    // The leader before ended while it changed the coordinators.
+    const isChanging =
+      saved !== undefined && formatConnectionString(saved.connection) !== formatConnectionString(this.connection)
+    if (isChanging) await this.leadership.prepare(saved.connection)
     this.leader = new Leader(this.connection, saved, {
       clock: this.host.clock,
       leadership: this.leadership,
       incompatible: () => this.coordinator.incompatible(),
       changeConnection: (next) => {
-        this.changeConnection(next)
-        void this.leadership.moveVotes()
+        this.changeLeadersConnection(next)
       },
     })
+    if (isChanging) this.changeLeadersConnection(saved.connection)
+  }
+
+  private changeLeadersConnection(next: ConnectionString): void {
+    this.changeConnection(next)
+    void this.leadership.moveVotes()
   }
 
   private async answer(message: Record<string, unknown>, socket: Socket): Promise<void> {

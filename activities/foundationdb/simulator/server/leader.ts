@@ -56,6 +56,7 @@ export class Leader {
         exit: (process) => {
           this.push(process, { event: 'exit' })
         },
+        prepare: async (next) => await this.leadership.prepare(next),
         announce: (next) => {
           parts.changeConnection(next)
           for (const id of this.members.keys()) this.push(id, { event: 'connection', connection: next })

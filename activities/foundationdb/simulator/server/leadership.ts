@@ -2,6 +2,8 @@
 //
 // L1. Two processes never lead at the same time, because each coordinator votes for one of them only.
 // L2. The leader leads until it ends, also when the coordinators change.
+// L3. New coordinators vote for the leader and have the state before any process knows that they are coordinators. Otherwise
+//     they would elect another leader, one without the state.
 
 import type { ConnectionString } from '../core/connection-string.ts'
 import type { CoordinatedState } from '../core/state.ts'
@@ -24,8 +26,13 @@ const wait = async (ms: number): Promise<void> => {
   await new Promise((resolve) => setTimeout(resolve, ms))
 }
 
+/** By address of the coordinator. */
+type Votes = Map<string, Connection>
+
 export class Leadership {
-  private readonly votes = new Map<string, Connection>()
+  private votes: Votes = new Map()
+  /** L3. The votes for the connection string that comes next. */
+  private prepared: { readonly key: string; readonly votes: Votes } | undefined
   private readonly candidate: Candidate
   private leading = false
   private stopped = false
@@ -38,7 +45,7 @@ export class Leadership {
 
   stop(): void {
     this.stopped = true
-    for (const vote of this.votes.values()) vote.close()
+    for (const vote of [...this.votes.values(), ...(this.prepared?.votes.values() ?? [])]) vote.close()
   }
 
   /** Resolves with the newest state when this process leads. Never resolves if it does not come to that. */
@@ -55,8 +62,9 @@ export class Leadership {
       const states = await this.collectVotes()
       if (states === undefined) continue
       this.leading = true
+      this.latest = states.sort((a, b) => b.version - a.version)[0]
       void this.keepVotes()
-      return states.sort((a, b) => b.version - a.version)[0]
+      return this.latest
     }
   }
 
@@ -75,10 +83,11 @@ export class Leadership {
   private async collectVotes(): Promise<CoordinatedState[] | undefined> {
     const { candidate } = this
     const connection = candidate.connection()
-    const own = candidate.coordinator.vote(candidate.key(connection), candidate.address)
+    const key = candidate.key(connection)
+    const own = candidate.coordinator.vote(key, candidate.address)
     if (!own.granted) return undefined
     const others = connection.coordinators.filter((address) => address !== candidate.address)
-    const answers = await Promise.all(others.map(async (address) => await this.requestVote(address)))
+    const answers = await Promise.all(others.map(async (address) => await this.requestVote(address, key, this.votes)))
     const granted = [own, ...answers].filter((answer) => answer?.granted === true)
     if (granted.length > connection.coordinators.length / 2) return granted.flatMap((answer) => answer?.state ?? [])
     candidate.coordinator.release(candidate.address)
@@ -87,26 +96,21 @@ export class Leadership {
     return undefined
   }
 
-  private async requestVote(address: string): Promise<{ granted: boolean; state?: CoordinatedState } | undefined> {
-    const { candidate } = this
+  private async requestVote(
+    address: string,
+    key: string,
+    votes: Votes,
+  ): Promise<{ granted: boolean; state?: CoordinatedState } | undefined> {
     const connection = await dial(address)
     if (connection === undefined) return undefined
     try {
-      const params = { key: candidate.key(candidate.connection()), candidate: candidate.address }
-      const answer = await connection.request('vote', params)
+      const answer = await connection.request('vote', { key, candidate: this.candidate.address })
       if (!answer.granted) connection.close()
-      else this.keep(address, connection)
+      else keep(votes, address, connection)
       return answer
     } catch {
       connection.close()
       return undefined
-    }
-  }
-
-  private keep(address: string, connection: Connection): void {
-    this.votes.set(address, connection)
-    connection.onClose = () => {
-      if (this.votes.get(address) === connection) this.votes.delete(address)
     }
   }
 
@@ -120,31 +124,47 @@ export class Leadership {
 
   /** Gets the votes of all reachable coordinators, and gives the new ones the state. */
   async renewVotes(): Promise<void> {
+    await this.voteOn(this.candidate.connection(), this.votes)
+  }
+
+  private async voteOn(connection: ConnectionString, votes: Votes): Promise<void> {
     const { candidate } = this
-    const { coordinators } = candidate.connection()
-    if (coordinators.includes(candidate.address)) {
-      candidate.coordinator.vote(candidate.key(candidate.connection()), candidate.address)
-    }
-    for (const address of coordinators) {
-      if (address === candidate.address || this.votes.has(address)) continue
-      const answer = await this.requestVote(address)
-      if (answer?.granted === true && this.latest !== undefined) await this.saveOn(address, this.latest)
+    const key = candidate.key(connection)
+    if (connection.coordinators.includes(candidate.address)) candidate.coordinator.vote(key, candidate.address)
+    for (const address of connection.coordinators) {
+      if (address === candidate.address || votes.has(address)) continue
+      const answer = await this.requestVote(address, key, votes)
+      if (answer?.granted === true && this.latest !== undefined) await saveOn(votes.get(address), this.latest)
     }
   }
 
-  /** After a change of the connection string: the key of the votes is another one. */
+  /** L3. @returns whether a majority of the next coordinators votes for this leader and has the state. */
+  async prepare(next: ConnectionString): Promise<boolean> {
+    const votes: Votes = new Map()
+    for (const vote of this.prepared?.votes.values() ?? []) vote.close()
+    this.prepared = { key: this.candidate.key(next), votes }
+    await this.voteOn(next, votes)
+    const own = next.coordinators.includes(this.candidate.address) ? 1 : 0
+    return votes.size + own > next.coordinators.length / 2
+  }
+
+  /** After a change of the connection string: the prepared votes count. */
   async moveVotes(): Promise<void> {
+    const { candidate, prepared } = this
+    const isPrepared = prepared?.key === candidate.key(candidate.connection())
     for (const vote of this.votes.values()) vote.close()
-    this.votes.clear()
+    this.votes = isPrepared ? prepared.votes : new Map<string, Connection>()
+    if (isPrepared) this.prepared = undefined
+    candidate.coordinator.release(candidate.address)
     await this.renewVotes()
   }
 
   save(state: CoordinatedState): void {
     this.latest = state
-    const { coordinators } = this.candidate.connection()
-    if (coordinators.includes(this.candidate.address)) this.candidate.coordinator.save(state)
-    const saved = [...this.votes.keys()].map(async (address) => {
-      await this.saveOn(address, state)
+    this.candidate.coordinator.save(state)
+    const votes = [...this.votes.values(), ...(this.prepared?.votes.values() ?? [])]
+    const saved = votes.map(async (vote) => {
+      await saveOn(vote, state)
     })
     this.saving = Promise.all([this.saving, ...saved])
   }
@@ -153,12 +173,19 @@ export class Leadership {
   async saved(): Promise<void> {
     await this.saving
   }
+}
 
-  private async saveOn(address: string, state: CoordinatedState): Promise<void> {
-    try {
-      await this.votes.get(address)?.request('save', { state })
-    } catch {
-      // A coordinator that ends gets the state when it votes again.
-    }
+function keep(votes: Votes, address: string, connection: Connection): void {
+  votes.set(address, connection)
+  connection.onClose = () => {
+    if (votes.get(address) === connection) votes.delete(address)
+  }
+}
+
+async function saveOn(vote: Connection | undefined, state: CoordinatedState): Promise<void> {
+  try {
+    await vote?.request('save', { state })
+  } catch {
+    // A coordinator that ends gets the state when it votes again.
   }
 }

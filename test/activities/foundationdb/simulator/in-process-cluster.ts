@@ -73,6 +73,7 @@ export class InProcessCluster {
         exit: (process) => {
           this.exit(process)
         },
+        prepare: () => Promise.resolve(true),
         announce: (next) => {
           this.announce(next)
         },

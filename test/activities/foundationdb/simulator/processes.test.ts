@@ -5,6 +5,7 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
+import { sampleOf } from '../../../support/matrix/form.ts'
 import { ProcessCluster } from './process-cluster.ts'
 
 // Node starts slowly on a busy machine.
@@ -67,5 +68,18 @@ describe('three processes with a double database', { timeout: TIMEOUT_MS }, () =
     expect(status.cluster.incompatible_connections).toEqual([cluster.address(4)])
     const joined = Object.values(status.cluster.processes).map(({ address }) => address)
     expect(joined.sort()).toEqual([2, 3].map((n) => cluster.address(n)))
+  })
+
+  // The leader is none of the next coordinators: these must not elect another leader, which has no state.
+  it('keep their keys and their exclusions while the coordinators change again and again', async () => {
+    cluster.start(1)
+    await cluster.fdbcli('exclude no_wait locality_zoneid:node-9')
+    for (const n of sampleOf('fdbserver: coordinators', [1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3], 2)) {
+      await expect.poll(async () => (await cluster.fdbcli('status json')).stdout).toContain(cluster.address(n))
+      const { exit, stdout } = await cluster.fdbcli(`coordinators ${cluster.address(n)}`)
+      expect({ exit, stdout }).toMatchObject({ exit: 0 })
+      expect(await read()).toContain("`k1' is `one'\n`k2' is `two'")
+      expect((await cluster.fdbcli('exclude')).stdout).toContain('locality_zoneid:node-9')
+    }
   })
 })

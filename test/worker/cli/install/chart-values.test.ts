@@ -24,7 +24,11 @@ describe('the values of the chart', () => {
     ['worker.replicas=null', 'values: worker.replicas: the value is missing; expected an integer'],
     ['nodeSelector.a=null', 'values: nodeSelector.a: found null; expected text'],
     ['podMonitor=3', 'values: podMonitor: found 3; expected a map'],
-    ['secrets.name=', 'values: secrets.name: found ""; expected at least 1 characters'],
+    ['image.repository=', 'values: image.repository: found ""; expected at least 1 characters'],
+    [
+      'fullnameOverride=A',
+      'values: fullnameOverride: found "A"; expected text that matches ^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?$',
+    ],
   ])('reject --set %s', async (set, message) => {
     expect(await problem({ sets: [set] })).toBe(message)
   })

@@ -1,12 +1,15 @@
 // Tests the timeouts of workflow threads with lean-workflow-threads.ts, and the module's assumptions about the SDK. A
-// separate process loads the module, and its worker thread calls the sandbox like the SDK.
+// thread with the name of the SDK's threads, in a separate process, calls the sandbox like the SDK.
 
 import { execFile } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 
-const MODULE = join(import.meta.dirname, '../../../../worker/reconciler/temporal/lean-workflow-threads.ts')
+import { scratchFolder } from '../../dev/scratch.ts'
+
+const MODULE = join(import.meta.dirname, '../../../../worker/reconciler/temporal/thread-arguments.ts')
 
 describe('a workflow thread', () => {
   it('has time-outs only around calls that run workflow code', async () => {
@@ -31,7 +34,7 @@ describe('a workflow thread', () => {
 
   it('knows the calls of the installed SDK version', async () => {
     const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', SDK_NAMES])
-    expect(JSON.parse(stdout)).toEqual([true, true, true])
+    expect(JSON.parse(stdout)).toEqual([true, true, true, true])
   })
 })
 
@@ -39,9 +42,10 @@ const run = promisify(execFile)
 
 /** Makes calls, each with a number of blocked conditions. Each call takes longer than its timeout. */
 async function inThread(calls: readonly (readonly [name: string, conditions: number])[]): Promise<unknown> {
+  const file = join(await scratchFolder(), 'workflow-worker-thread.js')
   const thread = `
-    import vm from 'node:vm'
-    import { parentPort } from 'node:worker_threads'
+    const vm = require('node:vm')
+    const { parentPort } = require('node:worker_threads')
     const context = vm.createContext({})
     const script = new vm.Script('for (const end = Date.now() + 60; Date.now() < end; );')
     parentPort.postMessage(${JSON.stringify(calls)}.map(([name, conditions]) => {
@@ -52,10 +56,14 @@ async function inThread(calls: readonly (readonly [name: string, conditions: num
       try { script.runInContext(context, { timeout: 10 }); return name + ': ran' }
       catch (error) { if (error.code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error; return name + ': stopped' }
     }))`
+  await writeFile(file, thread)
   const main = `
-    const { Worker } = require('node:worker_threads')
-    new Worker(new URL(${JSON.stringify(`data:text/javascript,${encodeURIComponent(thread)}`)})).on('message', (found) => console.log(JSON.stringify(found)))`
-  const { stdout } = await run(process.execPath, ['--import', MODULE, '--eval', main])
+    import { createRequire } from 'node:module'
+    import { useLeanWorkflowThreads } from ${JSON.stringify(MODULE)}
+    useLeanWorkflowThreads()
+    const { Worker } = createRequire(import.meta.url)('node:worker_threads')
+    new Worker(${JSON.stringify(file)}).on('message', (found) => console.log(JSON.stringify(found)))`
+  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', main])
   return JSON.parse(stdout)
 }
 
@@ -66,8 +74,10 @@ const SDK_NAMES = `
   const lib = join(dirname(createRequire(import.meta.url).resolve('@temporalio/worker')), 'workflow')
   const sandbox = readFileSync(join(lib, 'reusable-vm.js'), 'utf8')
   const steps = readFileSync(join(lib, 'vm-shared.js'), 'utf8')
+  const threads = readFileSync(join(lib, 'threaded-vm.js'), 'utf8')
   console.log(JSON.stringify([
     sandbox.includes('context.__temporal_args = [holder, fn, args]') && sandbox.includes('.runInContext(context, {'),
     sandbox.includes('globalThis.__TEMPORAL_BAG_HOLDER__ = holder'),
     steps.includes('workflowModule.concludeActivation()') && steps.includes('workflowModule.tryUnblockConditions()'),
+    threads.includes("new node_worker_threads_1.Worker(require.resolve('./workflow-worker-thread'))"),
   ]))`
