@@ -227,7 +227,7 @@ describe('a controller in a project that depends on the package', () => {
     const { bundleControllers } = (await temporalModule('bundle')) as typeof bundler
     const { code } = await bundleControllers([join(project.dir, 'time-table/controllers.ts')], ['timeTable'], SILENT)
     // Without its source map, which contains sources.
-    const [bundle = ''] = code.split('//# sourceMappingURL')
+    const [bundle = ''] = code.split('//# sourceMappingURL=data:')
     const words = ['applyConfigMap', 'triggerDeployItems', 'kubernetes/client-node', 'runNowhere']
     expect(words.filter((word) => bundle.includes(word))).toEqual(['applyConfigMap', 'triggerDeployItems'])
   })
