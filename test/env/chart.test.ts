@@ -120,6 +120,30 @@ describe('the chart', () => {
     await expect(renderText(values)).rejects.toThrow(message)
   })
 
+  it('is not installed while the webhook of another release is called for the same objects', async () => {
+    const path = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations'
+    const name = `landscaper-validation-webhook-${NAMESPACE}`
+    const callOf = (namespace: string) => ({
+      name: 'a.example.com',
+      clientConfig: { service: { namespace, name: 'pawl-webhook' } },
+      sideEffects: 'None',
+      admissionReviewVersions: ['v1'],
+    })
+    const values = { webhook: ON, watchNamespace: NAMESPACE }
+    const install = async () => {
+      const place = ['--namespace', NAMESPACE, '--kubeconfig', inject('servers').kubeconfigPath]
+      return await run('install', 'pawl', CHART, '--dry-run=server', ...place, ...valueFlags(values))
+    }
+    await kube.request('POST', path, { body: { metadata: { name }, webhooks: [callOf('other')] } })
+    await expect(install()).rejects.toThrow(
+      `values: webhook.enabled: ValidatingWebhookConfiguration ${name} calls the Service other/pawl-webhook, not chart/pawl-webhook; set`,
+    )
+    const contentType = 'application/merge-patch+json'
+    await kube.request('PATCH', `${path}/${name}`, { body: { webhooks: [callOf(NAMESPACE)] }, contentType })
+    expect(await install()).toContain(`kubectl delete validatingwebhookconfiguration --ignore-not-found ${name}\n`)
+    await kube.request('DELETE', `${path}/${name}`)
+  })
+
   it('has a description for each value', async () => {
     const schema = JSON.parse(await readFile(`${CHART}/values.schema.json`, 'utf8')) as SchemaNode
     expect(undescribed('values', schema)).toEqual([])

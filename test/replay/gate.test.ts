@@ -12,6 +12,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import type { Trial, Verdict } from '../../worker/cli/replay/compare-builds.ts'
 import type { Comparison } from '../../worker/cli/replay/compare-runs.ts'
 import type { ReplayedJob } from '../../worker/cli/replay/replayed-job.ts'
+import { bundleCacheFolder } from '../../worker/cli/replay/load.ts'
 import { bundleEntry } from '../../worker/reconciler/temporal/bundle.ts'
 import { type Ended, runCommand } from '../support/pawl/run-command.ts'
 import { LEVEL_CONTROLLERS } from './scenarios/levels.ts'
@@ -203,7 +204,9 @@ async function gate(build: string, runs: readonly string[] = SAMPLE, ...more: re
 
 /** Writes the bundle of a workflow module to a file, in the format of a worker's --workflow-bundle. */
 async function bundled(module: string): Promise<string> {
-  const { code } = await bundleEntry(resolve(HERE, module), new DefaultLogger('ERROR'))
+  // The command bundles the same folders, and caches the bundles.
+  const options = { cacheDir: bundleCacheFolder() }
+  const { code } = await bundleEntry(resolve(HERE, module), new DefaultLogger('ERROR'), options)
   const path = join(folder, `${code.length}.js`)
   writeFileSync(path, code)
   return path

@@ -11,7 +11,7 @@ import { DefaultLogger } from '@temporalio/worker'
 import { describe, expect, it } from 'vitest'
 
 import { parseInspectAddress, replayInspected } from '../../worker/cli/replay/inspect.ts'
-import type { RecordedRun } from '../../worker/cli/replay/load.ts'
+import { bundleCacheFolder, type RecordedRun } from '../../worker/cli/replay/load.ts'
 import { bundleEntry } from '../../worker/reconciler/temporal/bundle.ts'
 import { deferred } from '../workflows/kit/plan/fake-runtime.ts'
 import { Debugger } from './debugger.ts'
@@ -49,7 +49,9 @@ describe('a replay under a debugger', () => {
   })
 
   it('continues when the debugger disconnects, and reports how the run differs from its history', async () => {
-    const broken = await bundleEntry(join(import.meta.dirname, 'broken.ts'), quiet)
+    const broken = await bundleEntry(join(import.meta.dirname, 'broken.ts'), quiet, {
+      cacheDir: bundleCacheFolder(),
+    })
     const { told, ended } = inspected(broken.code, 'execution-manifest-failed.json')
     const seen = await Debugger.attach(addressIn(await told))
     await seen.paused()

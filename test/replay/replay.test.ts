@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import proto from '@temporalio/proto'
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { bundleCacheFolder } from '../../worker/cli/replay/load.ts'
 import { loadControllers } from '../../worker/server/load-controllers.ts'
 import { bundleControllers, bundleEntry } from '../../worker/reconciler/temporal/bundle.ts'
 import { SCENARIOS } from './scenarios/index.ts'
@@ -125,18 +126,21 @@ describe('a controller in level mode with an incompatible change of its plan', (
 const quiet = new DefaultLogger('ERROR', () => undefined)
 Runtime.install({ logger: quiet })
 
+// Other tests use the same bundles.
+const cached = { cacheDir: bundleCacheFolder() }
+
 type Bundle = Awaited<ReturnType<typeof bundleControllers>>
 type Errors = ReadonlyMap<string, Error | undefined>
 
 /** @param entry the path of the bundle's entry module, relative to this folder. */
 async function bundled(entry: string): Promise<Bundle> {
-  return await bundleEntry(join(import.meta.dirname, entry), quiet)
+  return await bundleEntry(join(import.meta.dirname, entry), quiet, cached)
 }
 
 /** Bundles like a worker with this module in --controllers. */
 async function bundledByWorker(controllers: string): Promise<Bundle> {
   const names = (await loadControllers([controllers])).map(({ name }) => name)
-  return await bundleControllers([controllers], names, quiet)
+  return await bundleControllers([controllers], names, quiet, cached)
 }
 
 /** Returns the error of each replay; undefined for a successful replay. */

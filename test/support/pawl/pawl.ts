@@ -60,9 +60,6 @@ const JOURNAL_WAIT_MS = 90_000
 // The start of a process takes 2 s, and more than 30 s on a busy machine.
 const START_LIMIT_MS = 90_000
 
-// Cache of the workflow bundles with controllers of tests. Bundling takes most of the start time.
-const BUNDLE_CACHE = join(tmpdir(), 'pawl-test-bundle-cache')
-
 const SHIFTED_CLOCK = new URL('shifted-clock.js', import.meta.url).href
 
 /** The application name of the test's database connections. */
@@ -311,7 +308,6 @@ export class Pawl {
     const fd = openSync(path, 'a')
     const shift = this.options.clocksMs?.[name]
     const env = childEnvironment({
-      PAWL_BUNDLE_CACHE: BUNDLE_CACHE,
       ...(shift !== undefined && { SHIFTED_CLOCK_MS: String(shift) }),
       ...this.options.environments?.[name],
     })

@@ -13,6 +13,7 @@ import type { TestProject } from 'vitest/node'
 import { readConfig } from '../../../worker/server/config.ts'
 import { installCrds } from '../../../worker/dev/pawl-parts.ts'
 import { startServers, type Servers } from '../../../worker/dev/servers.ts'
+import { bundleCacheFolder } from '../../../worker/cli/replay/load.ts'
 import { bundleWorkflows } from '../../../worker/reconciler/temporal/bundle.ts'
 import { prepareRegistryBinaries } from '../registries/registry-binaries.ts'
 import { checkRights } from '../rights/rights-audit.ts'
@@ -118,6 +119,6 @@ async function bundle(): Promise<string> {
   const path = join(await mkdtemp(join(tmpdir(), 'pawl-bundle-')), 'workflows.js')
   const silent = () => undefined
   const logger = { log: silent, trace: silent, debug: silent, info: silent, warn: silent, error: silent }
-  await writeFile(path, (await bundleWorkflows(logger)).code)
+  await writeFile(path, (await bundleWorkflows(logger, { cacheDir: bundleCacheFolder() })).code)
   return path
 }
