@@ -1,14 +1,19 @@
 // Makes the npm package: `node deploy/package/build.ts [FOLDER]` (default dist) writes FOLDER/pawl-VERSION.tgz.
 //
-// Node runs the TypeScript of the checkout, but strips no types in node_modules. So the package has the same tree with each module compiled to JavaScript, and
-// declarations of the kit. Types are checked by `npm run types`, not here.
+// Node runs the TypeScript of the checkout, but strips no types in node_modules. So the package has the same tree with each module compiled to JavaScript,
+// declarations of the kit, and the workflows as bundles. Types are checked by `npm run types`, not here.
 
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 
+import { DefaultLogger } from '@temporalio/worker'
 import ts from 'typescript'
+
+import type * as bundler from '../../worker/reconciler/temporal/bundle.ts'
+import type * as shipped from '../../worker/reconciler/temporal/shipped-bundle.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const COMPILED = ['workflows', 'activities', 'worker', 'migrations']
@@ -39,6 +44,7 @@ try {
   const filter = (path: string) => !PICTURE.test(path)
   for (const path of COPIED) cpSync(join(ROOT, path), join(stage, path), { recursive: true, filter })
   writeFileSync(join(stage, 'package.json'), `${JSON.stringify(manifest(), null, 2)}\n`)
+  await bundleWorkflows()
   mkdirSync(out, { recursive: true })
   const name = execFileSync('npm', ['pack', '--ignore-scripts', '--loglevel=error', '--pack-destination', out], { cwd: stage, encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -70,6 +76,18 @@ function declareKit(): void {
   const { diagnostics } = ts.createProgram(files, { ...options, strict: true, exactOptionalPropertyTypes: true, skipLibCheck: true }).emit()
   const [first] = diagnostics
   if (first !== undefined) throw new Error(ts.flattenDiagnosticMessageText(first.messageText, ' '))
+}
+
+/** Bundles the compiled workflows, so that workers of the package start without the bundler. */
+async function bundleWorkflows(): Promise<void> {
+  const modules = join(stage, 'node_modules')
+  symlinkSync(join(ROOT, 'node_modules'), modules)
+  const load = async (name: string) => (await import(pathToFileURL(join(stage, `worker/reconciler/temporal/${name}.js`)).href)) as object
+  const { buildShippedBundle } = (await load('bundle')) as typeof bundler
+  const { shippedBundlePath } = (await load('shipped-bundle')) as typeof shipped
+  for (const isEncrypted of [false, true])
+    writeFileSync(shippedBundlePath(isEncrypted), await buildShippedBundle(isEncrypted, new DefaultLogger('ERROR')))
+  rmSync(modules)
 }
 
 /** The package.json of the checkout, without scripts and development dependencies. Its exports name the compiled files. */

@@ -1,6 +1,6 @@
 // Pawl as a platform team installs it: the commands of docs/start/install-on-a-cluster.md, with real Helm, on a cluster whose
 // pods run the image from a registry: as processes with its root file system, its user and the arguments of the chart.
-// Needs root, as a container runtime does. The tests run in their order, with one release.
+// Needs root, as a container runtime does, and Python's pip for pg_dump. The tests run in their order, with one release.
 
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { KubeObject, ObjectList } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { PAWL_VERSION } from '../../worker/server/version.ts'
-import { ChartStage, NAMESPACE } from '../support/chart/installed-chart.ts'
+import { ChartStage, NAMESPACE, UPGRADE_PAGE } from '../support/chart/installed-chart.ts'
 
 const isRoot = process.getuid?.() === 0
 
@@ -70,9 +70,35 @@ async function apply(example: string): Promise<void> {
   await stage.shell(`kubectl apply -f examples/${example}.yaml`)
 }
 
+/** Applies an example with another name instead of that of its Installation. */
+async function applyAs(name: string, example: string, former: string): Promise<void> {
+  await stage.shell(`sed 's/${former}/${name}/g' examples/${example}.yaml | kubectl apply -f -`)
+}
+
+/** The resource versions of all objects of these Installations, by `PLURAL/NAME`. */
+async function versionsOf(...installations: readonly string[]): Promise<ReadonlyMap<string, string | undefined>> {
+  const plurals = ['installations', 'executions', 'deployitems'] as const
+  const objects = plurals.map(async (plural) =>
+    (await stage.cluster.list(plural))
+      .filter(({ metadata: { name } }) => installations.some((one) => name === one || name.startsWith(`${one}-`)))
+      .map(({ metadata }) => [`${plural}/${metadata.name}`, metadata.resourceVersion] as const),
+  )
+  return new Map((await Promise.all(objects)).flat())
+}
+
+async function jobOf(name: string): Promise<string | undefined> {
+  return (await stage.cluster.get('installations', name))?.status?.jobID
+}
+
 async function expectPhase(name: string, phase: string): Promise<void> {
   const phases = async () => (await stage.cluster.get('installations', name))?.status?.phase
   await expect.poll(phases, { timeout: 90_000 }).toBe(phase)
+}
+
+/** Ends a job of examples/interrupt.yaml. */
+async function interrupt(name: string): Promise<void> {
+  await stage.shell(`kubectl annotate installation ${name} landscaper.gardener.cloud/operation=interrupt`)
+  await expectPhase(name, 'Failed')
 }
 
 describe.skipIf(!isRoot)('a release of the chart', () => {
@@ -114,6 +140,27 @@ describe.skipIf(!isRoot)('a release of the chart', () => {
     await expectPhase('babel', 'Progressing')
   })
 
+  it('is restored after the loss of its database: continues open jobs, and repeats no finished job', async () => {
+    await stage.runSection('Back up')
+    await stage.runSection('1. Back up', UPGRADE_PAGE)
+    expect(await readFile(join(stage.backup, 'content.key'), 'utf8')).toMatch(/^[0-9a-f]{64}$/)
+    // One job starts and ends after the backup, and one starts after it and is open when the database is lost.
+    await applyAs('finished', 'diamond', 'diamond')
+    await applyAs('nimrod', 'interrupt', 'babel')
+    await expectPhase('finished', 'Succeeded')
+    await expectPhase('nimrod', 'Progressing')
+    const jobs = [await jobOf('babel'), await jobOf('nimrod')]
+    const finished = await versionsOf('diamond', 'finished')
+    expect(finished.size).toBe(12)
+
+    await stage.dropDatabase()
+    await stage.runSection('Restore')
+    await expectPhase('babel', 'Progressing')
+    await interrupt('babel')
+    expect([await jobOf('babel'), await jobOf('nimrod')]).toEqual(jobs)
+    expect(await versionsOf('diamond', 'finished')).toEqual(finished)
+  })
+
   it('is upgraded in the middle of jobs, which continue, and rolled back', async () => {
     const revision = async () => (await stage.shell('helm history pawl --namespace pawl --max 1')).split('\n')[1]
     const before = (await podsOf('worker')).map(({ metadata }) => metadata.name)
@@ -121,11 +168,14 @@ describe.skipIf(!isRoot)('a release of the chart', () => {
     const upgrade = stage.runSection('Upgrade')
     await apply('failing-branch')
     await upgrade
-    expect(await revision()).toMatch(/Rollback to 1$/)
+    expect(await revision()).toMatch(/Rollback to 2$/)
     expect((await podsOf('worker')).map(({ metadata }) => metadata.name)).not.toEqual(before)
+    // The commands for Deployments without the chart. The images do not change, so no pod is replaced.
+    const replaced = /(?:deployment .* successfully rolled out\n){2}$/
+    expect(await stage.runSection('7. Replace the processes in this order', UPGRADE_PAGE)).toMatch(replaced)
+    expect(await stage.runSection('Roll back', UPGRADE_PAGE)).toMatch(replaced)
     await expectPhase('failing-branch', 'Failed')
-    await stage.shell('kubectl annotate installation babel landscaper.gardener.cloud/operation=interrupt')
-    await expectPhase('babel', 'Failed')
+    await interrupt('nimrod')
   })
 
   it('is denied no request with the roles of the chart', () => {

@@ -1,16 +1,17 @@
 // The npm package, installed in a project outside of the checkout, and the tutorial in such a project.
 
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 
 import * as kit from '../../workflows/kit/index.ts'
 import type * as templateEngine from '../../activities/landscaper/render/engine/template-engine.ts'
-import type { bundleControllers } from '../../worker/reconciler/temporal/bundle.ts'
+import type * as bundler from '../../worker/reconciler/temporal/bundle.ts'
+import type * as shippedBundle from '../../worker/reconciler/temporal/shipped-bundle.ts'
 import { createProject, type Project } from './project.ts'
 import { handlerToldOf } from '../support/chaos/waiting-handler.ts'
 
@@ -50,6 +51,9 @@ const shown = [...page.matchAll(/^\$ npx (.*)\n((?:(?!\$ |```).*\n)*)/gm)].map((
   output,
 }))
 const BINS: Readonly<Record<string, string>> = { pawl: 'pawl/worker/pawl.js', tsc: 'typescript/bin/tsc' }
+
+// These tests do not check the log of the bundler.
+const SILENT = { log: ignore, trace: ignore, debug: ignore, info: ignore, warn: ignore, error: ignore }
 
 let project: Project
 let files: readonly string[]
@@ -151,6 +155,45 @@ describe('the installed package', () => {
   })
 })
 
+describe('the workflow bundle in the package', () => {
+  let reasons: unknown[]
+  const logger = { ...SILENT, warn: (_: string, meta?: { error?: unknown }) => void reasons.push(meta?.error) }
+  beforeEach(() => {
+    reasons = []
+  })
+
+  it('equals the bundle that the installed package builds, although it was built elsewhere', async () => {
+    const { buildOf, bundleWorkflows } = (await temporalModule('bundle')) as typeof bundler
+    const { readShippedBundle } = (await temporalModule('shipped-bundle')) as typeof shippedBundle
+    const shipped = await readShippedBundle(false, logger)
+    // Without the texts: a difference of megabytes takes minutes to print.
+    expect(shipped === (await bundleWorkflows(SILENT)).code).toBe(true)
+    const build = async (payloadKeyPath?: string) =>
+      await buildOf({ workflowBundle: undefined, controllerFiles: [], payloadKeyPath }, [], logger)
+    expect((await build()).code === shipped).toBe(true)
+    expect((await build('payload.key')).code === (await readShippedBundle(true, logger))).toBe(true)
+    expect((await build('payload.key')).name).not.toBe((await build()).name)
+    expect(reasons).toEqual([])
+  })
+
+  it.each([
+    ['changed', 'workflows/kit/plan/combine.js', 'has changed'],
+    ['added', 'workflows/index.ts', 'is new'],
+  ])('is not used if a file was %s', async (_, file, problem) => {
+    const { readShippedBundle } = (await temporalModule('shipped-bundle')) as typeof shippedBundle
+    const path = join(project.pawl, file)
+    const before = existsSync(path) ? readFileSync(path) : undefined
+    writeFileSync(path, '// another file')
+    try {
+      expect(await readShippedBundle(false, logger)).toBeUndefined()
+      expect(reasons).toEqual([new Error(`file ${path} ${problem}`)])
+    } finally {
+      if (before === undefined) rmSync(path)
+      else writeFileSync(path, before)
+    }
+  })
+})
+
 describe('a controller in a project that depends on the package', () => {
   it('is created by `pawl gen new`, passes its tests, and has a CRD', () => {
     expect(project.run(PAWL, 'gen', 'new', 'TimeTable')).toMatchObject({ code: 0, stderr: '' })
@@ -181,16 +224,10 @@ describe('a controller in a project that depends on the package', () => {
   })
 
   it('is bundled for the workflow sandbox with the workflows of Pawl and without the Kubernetes client', async () => {
-    const path = join(project.pawl, 'worker/reconciler/temporal/bundle.js')
-    const installed = (await import(pathToFileURL(path).href)) as { bundleControllers: typeof bundleControllers }
-    const silent = { log: ignore, trace: ignore, debug: ignore, info: ignore, warn: ignore, error: ignore }
-    const { code } = await installed.bundleControllers(
-      [join(project.dir, 'time-table/controllers.ts')],
-      ['timeTable'],
-      silent,
-    )
+    const { bundleControllers } = (await temporalModule('bundle')) as typeof bundler
+    const { code } = await bundleControllers([join(project.dir, 'time-table/controllers.ts')], ['timeTable'], SILENT)
     // Without its source map, which contains sources.
-    const [bundle = ''] = code.split('//# sourceMappingURL')
+    const [bundle = ''] = code.split('//# sourceMappingURL=data:')
     const words = ['applyConfigMap', 'triggerDeployItems', 'kubernetes/client-node', 'runNowhere']
     expect(words.filter((word) => bundle.includes(word))).toEqual(['applyConfigMap', 'triggerDeployItems'])
   })
@@ -239,6 +276,11 @@ describe.each(READERS)('a reader of docs/$of', ({ folder, files: typed, copies, 
   })
 })
 
+/** A module of the installed package. */
+async function temporalModule(name: string): Promise<unknown> {
+  return await import(pathToFileURL(join(project.pawl, `worker/reconciler/temporal/${name}.js`)).href)
+}
+
 function ignore(): void {
-  // This test does not check the log of the bundler.
+  // Nothing to do.
 }

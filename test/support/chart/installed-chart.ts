@@ -12,14 +12,18 @@ import pg from 'pg'
 import { parse } from 'yaml'
 
 import { childEnvironment } from '../../../worker/server/config.ts'
+import { PAWL_VERSION } from '../../../worker/server/version.ts'
 import { Cluster } from '../cluster/cluster.ts'
 import { ARCHITECTURE, Images } from '../image/images.ts'
 import { registryBinary } from '../registries/registry-binaries.ts'
 import { OciRegistry } from '../registries/oci-registry.ts'
+import { postgresClientPrograms } from '../servers/postgres-client.ts'
 import type { TestServers } from '../servers/servers.ts'
 
 const ROOT = new URL('../../../', import.meta.url).pathname
 const PAGE = join(ROOT, 'docs/start/install-on-a-cluster.md')
+/** Its commands are for clusters with or without the chart. */
+export const UPGRADE_PAGE = join(ROOT, 'docs/guides/upgrade.md')
 const PROGRAM = join(ROOT, 'worker/program.ts')
 const PODS = join(ROOT, 'test/support/image/image-pods.js')
 /** The namespace of the page. */
@@ -51,7 +55,10 @@ export class ChartStage {
     const folder = await mkdtemp(join(tmpdir(), 'pawl-chart-'))
     const bin = join(folder, 'bin')
     await mkdir(bin)
+    const client = await postgresClientPrograms()
     const programs = {
+      pg_dump: join(client, 'pg_dump'),
+      pg_restore: join(client, 'pg_restore'),
       helm: await registryBinary('helm'),
       kubectl: servers.kubectlPath,
       temporal: servers.temporalBinary,
@@ -69,15 +76,26 @@ export class ChartStage {
     return `${this.#registry.host}/team/pawl`
   }
 
-  /** Runs the commands of a section of the page, in the checkout. @returns their output. */
-  async runSection(title: string): Promise<string> {
-    const page = await readFile(PAGE, 'utf8')
-    const section = page.split(/^## /m).find((text) => text.startsWith(`${title}\n`)) ?? ''
+  /** The folder of the page's backup. */
+  get backup(): string {
+    return join(this.#folder, 'backup')
+  }
+
+  /** Drops the journal's database, also with connections to it. */
+  async dropDatabase(): Promise<void> {
+    const { pathname } = new URL(this.#databaseUrl)
+    await asAdmin(this.servers.databaseUrl, `drop database ${pathname.slice(1)} with (force)`)
+  }
+
+  /** Runs the commands of a section of a page, in the checkout. @returns their output. */
+  async runSection(title: string, path: string = PAGE): Promise<string> {
+    const page = await readFile(path, 'utf8')
+    const section = page.split(/^#{2,3} /m).find((text) => text.startsWith(`${title}\n`)) ?? ''
     const [, values] = /```yaml\n([^]*?)```/.exec(section) ?? []
     if (values !== undefined)
       await this.changeValues({ ...MACHINE_VALUES, ...(parse(this.#withAddresses(values)) as object) })
     const commands = [...section.matchAll(/^```sh\n([^]*?)^```/gm)].map(([, text = '']) => text)
-    if (commands.length === 0) throw new Error(`${PAGE}: found no commands in the section "${title}"`)
+    if (commands.length === 0) throw new Error(`${path}: found no commands in the section "${title}"`)
     return await this.shell(this.#withAddresses(commands.join('')))
   }
 
@@ -148,14 +166,23 @@ export class ChartStage {
     await rm(this.#folder, { recursive: true, maxRetries: 10 })
   }
 
-  /** The addresses of the page are replaced by those of this machine. Only one image is built, to save time. */
+  /**
+   * The addresses of the page are replaced by those of this machine. Only one image is built, to save time. As the page
+   * says, parts that do not run are removed from loops.
+   */
   #withAddresses(text: string): string {
     const image = ['--variant', 'engine', '--platform', ARCHITECTURE, '--out', join(this.#folder, 'image')]
     return text
-      .replace('npm ci\n', '')
+      .replace(/npm ci\n|npx pawl doctor\n| webhook api(?=;)/g, '')
       .replace('npm run image --', `npm run image -- ${image.join(' ')}`)
       .replaceAll('registry.example.com/team/pawl', this.repository)
       .replaceAll('postgresql://pawl:PASSWORD@postgresql.example.com/pawl', this.#databaseUrl)
+      .replaceAll(
+        'postgresql://pawl:PASSWORD@postgresql.example.com/postgres',
+        withDatabase(this.#databaseUrl, 'postgres'),
+      )
+      .replaceAll('../pawl-backup', this.backup)
+      .replaceAll('=IMAGE', `=${this.repository}:${PAWL_VERSION}`)
       .replaceAll('temporal.example.com:7233', this.servers.temporalAddress)
       .replaceAll('values.yaml', join(this.#folder, 'values.yaml'))
   }
@@ -181,15 +208,28 @@ const NODE_OBJECT = {
   spec: { taints: [TAINT] },
 }
 
+/** Creates a database and its owner, who has no right except CREATEDB. @returns the owner's URL. */
 async function createDatabase(adminUrl: string): Promise<string> {
-  const database = `pawl_chart_${process.pid}`
+  const name = `pawl_chart_${process.pid}`
+  await asAdmin(adminUrl, `create role ${name} login createdb password '${name}'`)
+  await asAdmin(adminUrl, `create database ${name} owner ${name} template template0`)
+  const url = new URL(withDatabase(adminUrl, name))
+  url.username = name
+  url.password = name
+  return url.href
+}
+
+function withDatabase(address: string, name: string): string {
+  const url = new URL(address)
+  url.pathname = `/${name}`
+  return url.href
+}
+
+async function asAdmin(adminUrl: string, statement: string): Promise<void> {
   const admin = new pg.Client({ connectionString: adminUrl })
   await admin.connect()
-  await admin.query(`create database ${database} template template0`)
+  await admin.query(statement)
   await admin.end()
-  const url = new URL(adminUrl)
-  url.pathname = `/${database}`
-  return url.href
 }
 
 /** `127.0.0.1:6443` */

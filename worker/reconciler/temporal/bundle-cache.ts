@@ -137,7 +137,7 @@ export function toolVersions(): string {
       return `no ${name}`
     }
   })
-  const own = ['bundle-cache', 'bundle'].map((name) =>
+  const own = ['bundle-cache', 'bundle', 'portable-bundle', 'portable-names'].map((name) =>
     hashOf(readFileSync(import.meta.filename.replace(/bundle-cache(?=\.\w+$)/, name))),
   )
   return [...versions, ...own].join(' ')

@@ -7,8 +7,10 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { bundleWorkflowCode, type Logger } from '@temporalio/worker'
 
-import { type BuiltBundle, cachedBundle, toolVersions } from './bundle-cache.ts'
+import { cachedBundle, toolVersions } from './bundle-cache.ts'
 import { EXACT_PAYLOADS, ENCRYPTED_FAILURES } from './payload-codec.ts'
+import { type Configuration, packageImports, withPortableNames } from './portable-bundle.ts'
+import { describeBundle, readShippedBundle, type TracedBundle } from './shipped-bundle.ts'
 import { modulePath } from '../../server/config.ts'
 
 /** The prefix of temporary folders whose names appear in bundles. */
@@ -41,6 +43,13 @@ const OWN: BundleSource = {
   recording: modulePath('../workflows/kit/run/loop/recording.ts'),
 }
 
+/** Builds a bundle of the built-in workflows for the npm package. @returns the content of the file. */
+export async function buildShippedBundle(isEncrypted: boolean, logger: Logger): Promise<string> {
+  const failureEncryption = isEncrypted ? { failureConverterPath: ENCRYPTED_FAILURES } : {}
+  const modules = entryModules(OWN.workflows, { failureEncryption, shared: [OWN.workflows] })
+  return await describeBundle(await buildBundle({ ...modules, logger, webpackConfigHook: webpackHook }))
+}
+
 /** Bundles the built-in workflows. */
 export async function bundleWorkflows(
   logger: Logger,
@@ -65,17 +74,24 @@ export interface EntryOptions extends BundleOptions {
 export async function bundleEntry(
   workflowsPath: string,
   logger: Logger,
-  { failureEncryption = {}, cacheDir, source: { recording } = OWN, shared = [] }: EntryOptions = {},
+  { cacheDir, ...options }: EntryOptions = {},
 ): Promise<Bundle> {
-  const key = {
+  const key = entryModules(workflowsPath, options)
+  const make = async () => await buildBundle({ ...key, logger, webpackConfigHook: webpackHook })
+  if (cacheDir === undefined) return { code: (await make()).code }
+  return { code: await cachedBundle({ folder: cacheDir, key, onError: cacheErrorLogger(logger) }, make) }
+}
+
+function entryModules(
+  workflowsPath: string,
+  { failureEncryption = {}, source: { recording } = OWN, shared = [] }: Omit<EntryOptions, 'cacheDir'>,
+) {
+  return {
     workflowsPath,
     workflowInterceptorModules: [recording],
     preloadModules: [...shared],
     ...failureEncryption,
   }
-  const make = async () => await buildBundle({ ...key, logger, webpackConfigHook: webpackHook })
-  if (cacheDir === undefined) return { code: (await make()).code }
-  return { code: await cachedBundle({ folder: cacheDir, key, onError: cacheErrorLogger(logger) }, make) }
 }
 
 function cacheErrorLogger(logger: Logger): (error: unknown) => void {
@@ -85,25 +101,29 @@ function cacheErrorLogger(logger: Logger): (error: unknown) => void {
 type BuildOptions = Parameters<typeof bundleWorkflowCode>[0] & { readonly webpackConfigHook: Hook }
 
 /** Builds a bundle and collects its inputs. */
-async function buildBundle({ webpackConfigHook, ...options }: BuildOptions): Promise<BuiltBundle> {
+async function buildBundle({ webpackConfigHook, ...options }: BuildOptions): Promise<TracedBundle> {
   const inputs = { files: new Set<string>(), missing: new Set<string>() }
+  let imports: TracedBundle['imports'] = () => []
   const inputPlugin: NonNullable<Configuration['plugins']>[number] = {
     apply(compiler) {
-      compiler.hooks.done.tap('pawl', ({ compilation: { fileDependencies, missingDependencies } }) => {
-        for (const file of fileDependencies) inputs.files.add(file)
-        for (const file of missingDependencies) inputs.missing.add(file)
+      compiler.hooks.done.tap('pawl', ({ compilation }) => {
+        for (const file of compilation.fileDependencies) inputs.files.add(file)
+        for (const file of compilation.missingDependencies) inputs.missing.add(file)
+        imports = () => packageImports(compilation)
       })
     },
   }
+  const { workflowsPath, preloadModules = [], workflowInterceptorModules = [] } = options
+  const entries = [workflowsPath, ...preloadModules, ...workflowInterceptorModules]
   const { code } = await bundleWorkflowCode({
     ...options,
     payloadConverterPath: EXACT_PAYLOADS,
     webpackConfigHook: (defaults) => {
-      const config = webpackConfigHook(defaults)
+      const config = withPortableNames(webpackConfigHook(defaults), entries)
       return { ...config, plugins: [...(config.plugins ?? []), inputPlugin] }
     },
   })
-  return { code, inputs }
+  return { code, inputs, imports: () => imports() }
 }
 
 /**
@@ -144,7 +164,6 @@ export async function bundleControllers(
 }
 
 type Hook = NonNullable<Parameters<typeof bundleWorkflowCode>[0]['webpackConfigHook']>
-type Configuration = ReturnType<Hook>
 type Rule = NonNullable<NonNullable<Configuration['module']>['rules']>[number]
 
 /**
@@ -160,7 +179,7 @@ const webpackHook: Hook = (config) => {
     resolve: { ...config.resolve, modules: [...(config.resolve?.modules ?? []), ours] },
     module: {
       ...config.module,
-      rules: rules.map(withoutDownleveling),
+      rules: rules.map(withoutDownleveling).map(withoutMapsOfPackages),
       parser: { ...parser, javascript: { ...parser?.['javascript'], import: false } },
     },
   }
@@ -173,6 +192,11 @@ function withoutDownleveling(rule: Rule): Rule {
   if (typeof options !== 'object' || !('jsc' in options)) return rule
   const jsc = { ...(options['jsc'] as object), target: 'es2022' }
   return { ...rule, use: { ...rule.use, options: { ...options, jsc } } }
+}
+
+/** The SDK reads source maps of packages. Images have none, and a bundle must be the same everywhere. */
+function withoutMapsOfPackages(rule: Rule): Rule {
+  return typeof rule === 'object' && rule?.enforce === 'pre' ? { ...rule, exclude: /[\\/]node_modules[\\/]/ } : rule
 }
 
 // The bundler renews the age of entries that it uses. Older entries are useless: 3 MB for each bundle.
@@ -244,7 +268,10 @@ async function codeOf(
   const failureEncryption = payloadKeyPath === undefined ? {} : { failureConverterPath: ENCRYPTED_FAILURES }
   if (workflowBundle !== undefined) return await readFile(workflowBundle, 'utf8')
   if (files.length > 0) return (await bundleControllers(files, names, logger, { failureEncryption, cacheDir })).code
-  return (await bundleWorkflows(logger, { failureEncryption, cacheDir })).code
+  return (
+    (await readShippedBundle(payloadKeyPath !== undefined, logger)) ??
+    (await bundleWorkflows(logger, { failureEncryption, cacheDir })).code
+  )
 }
 
 const SOURCE_MAP = '\n//# sourceMappingURL=data:'
