@@ -63,7 +63,7 @@ afterAll(async () => {
   if (file !== undefined) await writeFile(file, transcript.join('\n'))
 })
 
-it('pawl get shows which of many Installations are not ready', async () => {
+it('pawl get shows the Installations that are not ready', async () => {
   await expect.poll(async () => (await asked('get', 'inst')).stdout, LATER).toMatch(/^wedged .*backup\.example\.org/m)
   const { stdout } = await shown('get', 'inst')
   const rows = stdout.trimEnd().split('\n').slice(1)
