@@ -23,6 +23,7 @@ import { RateLimited, type RateLimiter } from './rate-limiter.ts'
 import { rateLimitKey, type User, type Users } from './users.ts'
 import { type About, ABOUT_PATH, answerText, ASK_PATH, isQuestion, TOKEN_HEADER, WIRE_FORMATS } from './wire.ts'
 import { readBody } from '../server/read-body.ts'
+import { closableServer } from '../server/closable-server.ts'
 import { listen } from '../server/listen.ts'
 
 // Enough for 10,000 uids.
@@ -57,6 +58,7 @@ export async function serveApi({ host, port, pair, ...serving }: ApiServerOption
   const https = pair === undefined ? undefined : createHttps(pair, listener)
   const server: Server = https ?? createHttp(listener)
   server.requestTimeout = REQUEST_MS
+  const close = closableServer(server, REQUEST_MS)
   server.headersTimeout = REQUEST_MS
   server.maxConnections = MAX_CONNECTIONS
   await listen(server, { host, port, flags: ['--host', '--port'] })
@@ -64,14 +66,7 @@ export async function serveApi({ host, port, pair, ...serving }: ApiServerOption
   return {
     port: listeningPort,
     setCertificate: (certificate) => https?.setSecureContext(certificate),
-    close: async () => {
-      const forcedClose = setTimeout(() => server.closeAllConnections(), REQUEST_MS)
-      await new Promise<void>((resolve) => {
-        server.close(() => resolve())
-        server.closeIdleConnections()
-      })
-      clearTimeout(forcedClose)
-    },
+    close,
   }
 }
 

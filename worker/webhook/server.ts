@@ -12,6 +12,7 @@ import { MUTATE_PATH, VALIDATE_METADATA_PATH, VALIDATE_PATH } from './configurat
 import type { OpenFurtherRules } from './further-rules.ts'
 import { answerMutation, answerReview } from './review.ts'
 import { readBody } from '../server/read-body.ts'
+import { closableServer } from '../server/closable-server.ts'
 import { listen } from '../server/listen.ts'
 
 // Two objects, the new and the old one; the API server accepts bodies of up to 3 MiB.
@@ -49,19 +50,13 @@ export async function serveReviews({ host, port, pair, log, ...rules }: ReviewSe
     )
   })
   server.requestTimeout = REQUEST_MS
+  const close = closableServer(server, REQUEST_MS)
   await listen(server, { host, port, flags: ['--host', '--port'] })
   const { port: listeningPort } = server.address() as AddressInfo
   return {
     port: listeningPort,
     setCertificate: ({ certificate, key }) => server.setSecureContext({ cert: certificate, key }),
-    close: async () => {
-      const forcedClose = setTimeout(() => server.closeAllConnections(), REQUEST_MS)
-      await new Promise<void>((resolve) => {
-        server.close(() => resolve())
-        server.closeIdleConnections()
-      })
-      clearTimeout(forcedClose)
-    },
+    close,
   }
 }
 
