@@ -30,5 +30,5 @@ export const CHART_VARIANTS: readonly object[] = [
   ...['chaos', 'foundationdb'].map((wing) => ({ wings: [wing], webhook: ON })),
   { podMonitor: ON, monitoring: { dashboards: ON, rules: { enabled: true, journalGiB: 7, labels: { release: 'x' } } } },
   { networkPolicy: OFF, podDisruptionBudget: OFF, rbac: { create: false }, migrate: OFF, nameOverride: 'awl' },
-  { trial: { enabled: true, password: 'abcdefgh1', contentKey: 'a'.repeat(64) } },
+  { trial: { enabled: true, password: 'abcdefgh1', contentKey: 'a'.repeat(64), storageClass: 'fast' } },
 ]
