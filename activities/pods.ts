@@ -93,6 +93,8 @@ export interface OpenPods {
   readonly namespace?: string
   /** `host`: the pods have the address of the machine; default: each pod has its own address in 127.0.0.0/8. */
   readonly address?: 'host'
+  /** `status.podIP` for the address on which the pod listens; default: this address. The API server cannot connect to loopback addresses. */
+  readonly reportedIP?: (podIP: string) => string
   /** Pods may mount paths of this machine; default: such pods do not start. */
   readonly allowsHostPaths?: true
   /** Only host paths are mounted, because the processes read no other volume; default: all volumes. */
@@ -193,6 +195,8 @@ export interface UnpackedImage {
   /** Numeric; the agent must be root. */
   readonly uid: number
   readonly gid: number
+  /** The file of this machine that is /etc/hosts; default: the machine's. */
+  readonly hosts?: string
 }
 
 export interface EndedContainer {

@@ -204,7 +204,7 @@ export class NodeAgent {
       run,
       log,
       hostIP,
-      podIP,
+      podIP: wing.pods.reportedIP?.(podIP) ?? podIP,
       slots: this.slots,
       conditions: wing.pods.conditions,
       settings: { restartDelayMs },

@@ -97,7 +97,7 @@ export interface ContainerRoot {
 export async function writeEnterScript(container: ContainerRoot): Promise<void> {
   const { namespaces, root, script, image, unpackedImage } = container
   const machine = unpackedImage?.folder ?? '/'
-  const mounts = [...container.mounts, ...(unpackedImage === undefined ? [] : MACHINE_MOUNTS)]
+  const mounts = [...container.mounts, ...(unpackedImage === undefined ? [] : machineMounts(unpackedImage))]
   const inOrder = [...mounts].sort((one, other) => one.path.length - other.path.length)
   const isInMount = (path: string) => mounts.some((mount) => path.startsWith(`${mount.path}/`))
   const own = new Set([...inOrder.map(({ path }) => path), ...Object.keys(image)].filter((path) => !isInMount(path)))
@@ -160,12 +160,10 @@ export function outsideOf(path: string, root: string, mounts: readonly Container
 }
 
 /** The kubelet provides these to a container with an image. */
-const MACHINE_MOUNTS = ['/proc', '/dev', '/etc/hosts', '/etc/resolv.conf'].map((path): ContainerMount => ({
-  volume: 'machine',
-  path,
-  outside: path,
-  isHostPath: true,
-}))
+function machineMounts({ hosts = '/etc/hosts' }: UnpackedImage): readonly ContainerMount[] {
+  const sources = { '/proc': '/proc', '/dev': '/dev', '/etc/hosts': hosts, '/etc/resolv.conf': '/etc/resolv.conf' }
+  return Object.entries(sources).map(([path, outside]) => ({ volume: 'machine', path, outside, isHostPath: true }))
+}
 
 interface Entries {
   readonly folder: string

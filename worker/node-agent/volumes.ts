@@ -5,7 +5,19 @@
 // V2. The files of a pod with an fsGroup belong to this group, which the processes of an unpacked image have.
 // V3. No path of the pod's spec leads out of its folders, except of host paths, which the wing must allow.
 
-import { chmod, chown, mkdir, readdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import {
+  chmod,
+  chown,
+  mkdir,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
 import { dirname, join, posix } from 'node:path'
 
 import type { KubeClient } from '../../activities/kube/client.ts'
@@ -130,13 +142,14 @@ export class Volumes {
       if (volume === undefined || from === undefined) return []
       const path = posix.resolve('/', mount.mountPath)
       const outside = mount.subPath === undefined ? from : join(from, posix.resolve('/', mount.subPath))
-      return [{ volume: mount.name, path, outside, isHostPath: volume.is === 'hostPath' }]
+      return [{ from, mount: { volume: mount.name, path, outside, isHostPath: volume.is === 'hostPath' } }]
     })
-    for (const { path, outside, isHostPath } of mounts) {
+    for (const { from, mount } of mounts) {
+      const { path, outside, isHostPath } = mount
       if (path === '/') throw new UnstartableError(`container "${spec.name}": a volume cannot be mounted at /`)
-      if (!isHostPath && !(await exists(outside))) await mkdir(outside, { recursive: true })
+      if (!isHostPath && !(await exists(outside))) await createSubPath(outside, from)
     }
-    return mounts
+    return mounts.map(({ mount }) => mount)
   }
 
   /** V3 */
@@ -160,6 +173,12 @@ async function createFolder(path: string, group: number | undefined): Promise<vo
   if (group === undefined) return
   await chown(path, -1, group)
   await chmod(path, 0o2775)
+}
+
+/** With the permissions of the volume, as the kubelet does. */
+async function createSubPath(path: string, volume: string): Promise<void> {
+  await mkdir(path, { recursive: true })
+  await chmod(path, (await stat(volume)).mode & 0o7777)
 }
 
 /** Creates the folder that replaces the container's file system, with links to its mounts and to files of its image. */

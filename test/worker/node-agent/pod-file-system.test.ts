@@ -8,6 +8,7 @@ import type { OpenPods } from '../../../activities/pods.ts'
 import { namespaces, PATIENCE, READY, RUNNING, script, stateOf, until, usePodStage } from './pod-stage.ts'
 
 const stage = usePodStage()
+const userID = process.getuid?.()
 
 describe.skipIf(namespaces === undefined)('a container with a file system', () => {
   const process: OpenPods['process'] = async ({ command, args }) => {
@@ -88,6 +89,19 @@ describe.skipIf(namespaces === undefined)('a container with a file system', () =
     await until(run, { run: { state: 'ended', exit: { how: 'exited', code: 7 } } })
     const child = (await readFile(join(stage.dir, 'claim/child'), 'utf8')).trim()
     await vi.waitFor(async () => expect(await stateOf(child)).toMatch(/^(?:gone|Z)$/), PATIENCE)
+  })
+
+  // Only root can change the user.
+  it.skipIf(userID !== 0)('with an unpacked image runs as its user, and has the given /etc/hosts', async () => {
+    const hosts = join(stage.dir, 'hosts')
+    await writeFile(hosts, '127.0.0.1 localhost own\n')
+    const unpackedImage = { folder: '/', uid: 65_532, gid: 65_533, hosts }
+    const argv = ['/bin/sh', '-c', 'id -u; id -g; cat /etc/hosts']
+    const ofImage: OpenPods['process'] = () => Promise.resolve({ argv, env: { PATH: '/usr/bin:/bin' }, unpackedImage })
+    await until(await stage.started(podOf(''), { ...fileSystem, process: ofImage }), {
+      run: { state: 'ended', exit: { how: 'exited', code: 0 } },
+    })
+    expect(await stage.log()).toBe('65532\n65533\n127.0.0.1 localhost own\n')
   })
 
   it('ends with code 127 if the program does not exist', async () => {

@@ -1,7 +1,7 @@
 // Pods as real processes: started, found again, restarted, ended and swept, with their volumes and environment. Containers
 // with a file system: pod-file-system.test.ts.
 
-import { readFile, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { kill } from 'node:process'
 import { describe, expect, it, vi } from 'vitest'
@@ -204,11 +204,15 @@ describe('the container of a pod', () => {
       ],
       { name: 'info', mountPath: '/etc/info' },
     ]
+    const claim = join(stage.dir, 'claim')
+    await mkdir(claim)
+    await chmod(claim, 0o770)
     const text = 'echo kept >var/data/file; cat etc/info/deep/labels; sleep 1000'
     const pod = stage.pod({ containers: [script(text, { volumeMounts })], volumes })
     const run = await stage.started(pod)
     await vi.waitFor(async () => expect(await stage.log()).toBe('app="yes"'), PATIENCE)
-    expect(await readFile(join(stage.dir, 'claim/sub/file'), 'utf8')).toBe('kept\n')
+    expect(await readFile(join(claim, 'sub/file'), 'utf8')).toBe('kept\n')
+    expect((await stat(join(claim, 'sub'))).mode & 0o777).toBe(0o770)
     run.update(
       stage.pod({ containers: [script(text, { volumeMounts })], volumes, metadata: { labels: { app: 'no' } } }),
     )
