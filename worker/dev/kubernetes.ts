@@ -46,6 +46,11 @@ export interface ClusterOptions {
   readonly kubeconfigPath: string
   /** Where requests are logged, one JSON line each; undefined writes no audit log. */
   readonly auditLogPath: string | undefined
+  /**
+   * Unix socket of an HTTP proxy (CONNECT) through which the API server connects to pods and Services; undefined: it
+   * connects directly.
+   */
+  readonly clusterProxy: string | undefined
   /** Called with each server as soon as its process exists, so that it can be stopped if a later step fails. */
   readonly onPart: (part: Part) => void
 }
@@ -174,6 +179,7 @@ async function startApiServer(options: ClusterOptions, adminToken: string): Prom
         '--max-mutating-requests-inflight=1500',
         '--profiling=false',
         ...(await auditArguments(options)),
+        ...(await clusterProxyArguments(options)),
       ],
       logFile: join(logDir, 'kube-apiserver.log'),
       address: url,
@@ -200,6 +206,16 @@ async function auditArguments({ dir, auditLogPath }: ClusterOptions): Promise<re
     // In MiB; one file, because the test run reads it at its end.
     '--audit-log-maxsize=8192',
   ]
+}
+
+async function clusterProxyArguments({ dir, clusterProxy }: ClusterOptions): Promise<readonly string[]> {
+  if (clusterProxy === undefined) return []
+  const path = join(dir, 'egress.json')
+  const connection = { proxyProtocol: 'HTTPConnect', transport: { uds: { udsName: clusterProxy } } }
+  const egressSelections = [{ name: 'cluster', connection }]
+  const kind = { apiVersion: 'apiserver.k8s.io/v1beta1', kind: 'EgressSelectorConfiguration' }
+  await writeFile(path, JSON.stringify({ ...kind, egressSelections }))
+  return [`--egress-selector-config-file=${path}`]
 }
 
 function startControllers({ dir, logDir, binaries, onPart }: ClusterOptions): Promise<Part> {

@@ -53,7 +53,7 @@ export interface Postgres {
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
   const { dir, logDir, port, ephemeral, counting } = options
   await makePassable(dir)
-  const ids = process.getuid?.() === 0 ? await postgresIds() : undefined
+  const ids = await ownIds()
   const programs = await reachablePrograms(ids)
   const data = await placeData(dir, ids)
   if (!data.startsWith(dir)) options.onOutside(dirname(data))
@@ -86,6 +86,16 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   await startPart(spec, options.onPart)
   await createDatabase(url, DATABASE)
   return { url: url.replace(/postgres$/, DATABASE), address }
+}
+
+/** The folder with postgres and initdb; other users than root can read it. */
+export async function postgresPrograms(): Promise<string> {
+  return await reachablePrograms(await ownIds())
+}
+
+/** G1 */
+async function ownIds(): Promise<Ids | undefined> {
+  return process.getuid?.() === 0 ? await postgresIds() : undefined
 }
 
 /** Creates a database on the same server if it does not exist. */

@@ -36,6 +36,8 @@ export interface ServerOptions {
   readonly temporalStore?: TemporalStore
   /** True to write an audit log to `<dataDir>/logs/audit.log` and to count PostgreSQL statements. */
   readonly audit?: boolean
+  /** See `ClusterOptions`. */
+  readonly clusterProxy?: string
   /** Restarts servers that end by themselves; default: their end is a failure. */
   readonly restarts?: Restarts
   /** Aborts the start. */
@@ -178,6 +180,7 @@ async function provideCluster(options: ServerOptions, { binaries, ports, group }
     ephemeral,
     kubeconfigPath,
     auditLogPath: auditLogPath(options),
+    clusterProxy: options.clusterProxy,
     onPart: group.add,
   })
   progress(`kubernetes: ready at ${access.url}`)

@@ -15,6 +15,7 @@ import { installCrds } from '../../../worker/dev/pawl-parts.ts'
 import { startServers, type Servers } from '../../../worker/dev/servers.ts'
 import { bundleCacheFolder } from '../../../worker/cli/replay/load.ts'
 import { bundleWorkflows } from '../../../worker/reconciler/temporal/bundle.ts'
+import { serveClusterProxy } from '../cluster/cluster-network.ts'
 import { prepareRegistryBinaries } from '../registries/registry-binaries.ts'
 import { checkRights } from '../rights/rights-audit.ts'
 import { type Accounts, shippedAccounts } from '../rights/accounts.ts'
@@ -44,6 +45,8 @@ export interface TestServers {
 interface Started {
   readonly servers: Servers
   readonly accounts: Accounts
+  /** Stops the servers and the network of the cluster. */
+  readonly stop: () => Promise<void>
 }
 
 interface Shared {
@@ -79,7 +82,7 @@ export async function teardown(): Promise<void> {
   try {
     await checkRights(started.servers.auditLogPath ?? '', process.env['PAWL_WHOLE_SUITE'] !== undefined)
   } finally {
-    await started.servers.stop()
+    await started.stop()
   }
 }
 
@@ -87,7 +90,7 @@ export async function teardown(): Promise<void> {
 export async function openServers(): Promise<{ readonly servers: TestServers; readonly close: () => Promise<void> }> {
   const [started, workflowBundle] = await Promise.all([start(), bundle()])
   const close = async () => {
-    await started.servers.stop()
+    await started.stop()
     await rm(dirname(workflowBundle), { recursive: true })
   }
   return { servers: addresses(started, workflowBundle), close }
@@ -109,10 +112,20 @@ function addresses({ servers, accounts }: Started, workflowBundle: string): Test
 async function start(): Promise<Started> {
   const dataDir = await mkdtemp(join(tmpdir(), 'pawl-test-'))
   const progress = (line: string) => process.stderr.write(`servers: ${line}\n`)
-  const servers = await startServers({ config: readConfig(), dataDir, ephemeral: true, audit: true, progress })
+  const clusterProxy = join(dataDir, 'cluster.sock')
+  const stopNetwork = await serveClusterProxy(clusterProxy)
+  const options = { config: readConfig(), dataDir, ephemeral: true, audit: true, clusterProxy, progress }
+  const servers = await startServers(options).catch(async (error: unknown) => {
+    await stopNetwork()
+    throw error
+  })
   await installCrds(servers)
   void servers.failure.then((error) => process.stderr.write(`servers: ${error.message}\n`))
-  return { servers, accounts: await shippedAccounts(servers) }
+  const stop = async () => {
+    await servers.stop()
+    await stopNetwork()
+  }
+  return { servers, accounts: await shippedAccounts(servers), stop }
 }
 
 async function bundle(): Promise<string> {
