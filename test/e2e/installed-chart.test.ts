@@ -10,11 +10,17 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { KubeObject, ObjectList } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { PAWL_VERSION } from '../../worker/server/version.ts'
-import { ChartStage, NAMESPACE, UPGRADE_PAGE } from '../support/chart/installed-chart.ts'
+import { ChartStage, NAMESPACE, TRIAL_NAMESPACE, UPGRADE_PAGE } from '../support/chart/installed-chart.ts'
+import { API } from '../support/cluster/cluster.ts'
+import { makeAccount } from '../support/rights/accounts.ts'
 
 const isRoot = process.getuid?.() === 0
 
+const PROCESSES = ['api', 'bridge', 'webhook', 'worker']
+
 let stage: ChartStage
+/** Kubeconfig of a user who may read the objects of the namespace. */
+let reader: string
 
 beforeAll(async () => {
   if (isRoot) stage = await ChartStage.start(inject('servers'))
@@ -31,8 +37,8 @@ interface Pod extends KubeObject {
   }
 }
 
-async function list(apiVersion: string, plural: string): Promise<readonly KubeObject[]> {
-  const path = resourcePath({ apiVersion, plural }, NAMESPACE)
+async function list(apiVersion: string, plural: string, namespace = NAMESPACE): Promise<readonly KubeObject[]> {
+  const path = resourcePath({ apiVersion, plural }, namespace)
   return (await stage.cluster.kube.request<ObjectList>('GET', path)).items
 }
 
@@ -45,7 +51,7 @@ async function podsOf(name: string): Promise<readonly Pod[]> {
 }
 
 /** `PLURAL/NAME` of all objects of the kinds of the chart, and those of users; names without hashes. */
-async function namesOfObjects(): Promise<readonly string[]> {
+async function namesOfObjects(namespace: string): Promise<readonly string[]> {
   const kinds = Object.entries({
     v1: ['pods', 'services', 'serviceaccounts', 'secrets', 'configmaps', 'persistentvolumeclaims'],
     'apps/v1': ['deployments', 'replicasets', 'statefulsets'],
@@ -57,13 +63,38 @@ async function namesOfObjects(): Promise<readonly string[]> {
   })
   const names = kinds.flatMap(([apiVersion, plurals]) =>
     plurals.map(async (plural) =>
-      (await list(apiVersion, plural)).map(({ metadata: { name } }) => `${plural}/${name}`),
+      (await list(apiVersion, plural, namespace)).map(({ metadata: { name } }) => `${plural}/${name}`),
     ),
   )
   return (await Promise.all(names))
     .flat()
     .map((name) => name.replace(/-[0-9a-f]{10}$/, ''))
     .sort()
+}
+
+const USER_OBJECTS = [
+  'configmaps/kube-root-ca.crt',
+  'rolebindings/reader',
+  'roles/reader',
+  'secrets/pawl',
+  'secrets/pawl-api',
+  'secrets/pawl-api-certificates',
+  'serviceaccounts/default',
+  'serviceaccounts/reader',
+]
+
+/** The roles of a release in the namespace, and the webhook configurations for the namespace. */
+async function clusterObjectsOf(namespace: string): Promise<readonly string[]> {
+  const plurals = {
+    'rbac.authorization.k8s.io/v1': ['clusterroles', 'clusterrolebindings'],
+    'admissionregistration.k8s.io/v1': ['validatingwebhookconfigurations', 'mutatingwebhookconfigurations'],
+  }
+  const paths = Object.entries(plurals).flatMap(([apiVersion, kinds]) =>
+    kinds.map((plural) => resourcePath({ apiVersion, plural }, undefined)),
+  )
+  const lists = await Promise.all(paths.map((path) => stage.cluster.kube.request<ObjectList>('GET', path)))
+  const names = lists.flatMap(({ items }) => items.map(({ metadata }) => metadata.name))
+  return names.filter((name) => name.startsWith(`${namespace}:`) || name.endsWith(`-webhook-${namespace}`))
 }
 
 async function apply(example: string): Promise<void> {
@@ -95,6 +126,30 @@ async function expectPhase(name: string, phase: string): Promise<void> {
   await expect.poll(phases, { timeout: 90_000 }).toBe(phase)
 }
 
+async function expectWebhook(): Promise<void> {
+  // A cycle of sub-installations, which the CRD accepts.
+  const one = (name: string, takes: string, gives: string) => {
+    const data = (dataRef: string) => ({ data: [{ name: dataRef, dataRef }] })
+    return { name, imports: data(takes), exports: data(gives) }
+  }
+  const filesystem = {
+    'blueprint.yaml': JSON.stringify({ subinstallations: [one('a', 'x', 'y'), one('b', 'y', 'x')] }),
+  }
+  const spec = { blueprint: { inline: { filesystem } } }
+  const ring = { apiVersion: API, kind: 'Installation', metadata: { name: 'ring' }, spec }
+  const refusal = await stage.cluster.create(ring, 'installations').then(
+    () => 'created',
+    (error: unknown) => String(error),
+  )
+  expect(refusal).toMatch(/denied the request: .*spec\.blueprint\.inline: .*(?:a -> b -> a|b -> a -> b)/)
+}
+
+async function expectApi(): Promise<void> {
+  const service = `PAWL_API_SERVICE=${NAMESPACE}/pawl-api`
+  const shown = await stage.shell(`KUBECONFIG=${reader} ${service} node worker/pawl.js get inst -n ${NAMESPACE}`)
+  expect(shown).toMatch(/^diamond +Succeeded/m)
+}
+
 /** Ends a job of examples/interrupt.yaml. */
 async function interrupt(name: string): Promise<void> {
   await stage.shell(`kubectl annotate installation ${name} landscaper.gardener.cloud/operation=interrupt`)
@@ -107,8 +162,9 @@ describe.skipIf(!isRoot)('a release of the chart', () => {
     await stage.startNode(PAWL_VERSION)
     await stage.runSection('Prepare')
     await stage.shell(`kubectl label namespace ${NAMESPACE} pod-security.kubernetes.io/enforce=restricted`)
+    await stage.createApiSecrets()
     expect(await stage.runSection('Install')).toMatch(/^pawl-worker-\S+ +1\/1 +Running/m)
-    for (const name of ['bridge', 'worker']) {
+    for (const name of PROCESSES) {
       const [pod] = await podsOf(name)
       expect(pod?.spec.containers[0]?.image).toBe(`${stage.repository}:${PAWL_VERSION}`)
     }
@@ -118,6 +174,19 @@ describe.skipIf(!isRoot)('a release of the chart', () => {
 
   it('runs a job of an example', async () => {
     expect(await stage.runSection('The first Installation')).toMatch(/^\S+ +\S+mock +.*Succeeded/m)
+  })
+
+  it('rejects an invalid Installation: the API server calls the webhook through its Service', expectWebhook)
+
+  it('shows a user its objects: the API server forwards the request to the Service of the journal API', async () => {
+    reader = await makeAccount(stage.servers, stage.cluster, 'reader')
+    await stage.shell(
+      [
+        'kubectl create role reader --verb get,list --resource installations.landscaper.gardener.cloud',
+        `kubectl create rolebinding reader --role reader --serviceaccount ${NAMESPACE}:reader`,
+      ].join('\n'),
+    )
+    await expectApi()
   })
 
   it('runs as user 65532, and sees the files of its image and its volumes only', async () => {
@@ -171,23 +240,54 @@ describe.skipIf(!isRoot)('a release of the chart', () => {
     expect(await revision()).toMatch(/Rollback to 2$/)
     expect((await podsOf('worker')).map(({ metadata }) => metadata.name)).not.toEqual(before)
     // The commands for Deployments without the chart. The images do not change, so no pod is replaced.
-    const replaced = /(?:deployment .* successfully rolled out\n){2}$/
+    const replaced = /(?:deployment .* successfully rolled out\n){4}$/
     expect(await stage.runSection('7. Replace the processes in this order', UPGRADE_PAGE)).toMatch(replaced)
     expect(await stage.runSection('Roll back', UPGRADE_PAGE)).toMatch(replaced)
     await expectPhase('failing-branch', 'Failed')
     await interrupt('nimrod')
+    await expectWebhook()
+    await expectApi()
   })
 
   it('is denied no request with the roles of the chart', () => {
-    expect(stage.deniedRequests()).toEqual([])
+    expect(stage.deniedRequests(`${NAMESPACE}:pawl-`)).toEqual([])
   })
 
-  it('is removed, and leaves the Secret', async () => {
+  it('is removed, and leaves only the objects of the user', async () => {
+    const notes = await stage.shell(`helm get notes pawl --namespace ${NAMESPACE}`)
     await stage.runSection('Remove')
-    const expected = ['configmaps/kube-root-ca.crt', 'secrets/pawl', 'serviceaccounts/default']
-    await expect.poll(namesOfObjects, { timeout: 60_000 }).toEqual(expected)
-    expect(await stage.processesOf('worker')).toEqual([])
+    await stage.shell((notes.match(/kubectl delete .*/g) ?? []).join('\n'))
+    await expect.poll(() => namesOfObjects(NAMESPACE), { timeout: 60_000 }).toEqual(USER_OBJECTS)
+    for (const name of PROCESSES) expect(await stage.processesOf(name)).toEqual([])
+    expect(await clusterObjectsOf(NAMESPACE)).toEqual([])
     for (const plural of ['installations', 'executions', 'deployitems'])
       expect(await stage.cluster.list(plural)).toEqual([])
   })
 })
+
+describe.skipIf(!isRoot)(
+  'a trial release with its own PostgreSQL and Temporal, and with roles for the whole cluster',
+  () => {
+    const inTrial = (command: string) => `kubectl --namespace ${TRIAL_NAMESPACE} ${command}`
+
+    it('runs a job of an example in another namespace', async () => {
+      await stage.installTrial()
+      await stage.shell(
+        [
+          inTrial('apply -f examples/diamond.yaml'),
+          inTrial(`wait installation/diamond --for=jsonpath='{.status.phase}'=Succeeded --timeout=60s`),
+        ].join('\n'),
+      )
+      expect(stage.deniedRequests(`${TRIAL_NAMESPACE}:try-pawl-`)).toEqual([])
+    }, 300_000)
+
+    it('is removed, and leaves no object', async () => {
+      await stage.shell(
+        [inTrial('delete installations --all'), `helm uninstall try --namespace ${TRIAL_NAMESPACE} --wait`].join('\n'),
+      )
+      const expected = ['configmaps/kube-root-ca.crt', 'serviceaccounts/default']
+      await expect.poll(() => namesOfObjects(TRIAL_NAMESPACE), { timeout: 60_000 }).toEqual(expected)
+      expect(await clusterObjectsOf(TRIAL_NAMESPACE)).toEqual([])
+    })
+  },
+)

@@ -4,7 +4,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -14,20 +14,25 @@ import { parse } from 'yaml'
 import { childEnvironment } from '../../../worker/server/config.ts'
 import { PAWL_VERSION } from '../../../worker/server/version.ts'
 import { Cluster } from '../cluster/cluster.ts'
+import { ServiceProxy } from '../cluster/service-proxy.ts'
 import { ARCHITECTURE, Images } from '../image/images.ts'
 import { registryBinary } from '../registries/registry-binaries.ts'
 import { OciRegistry } from '../registries/oci-registry.ts'
 import { postgresClientPrograms } from '../servers/postgres-client.ts'
 import type { TestServers } from '../servers/servers.ts'
+import { createVolumes, placePrograms, TRIAL_VALUES } from './trial-release.ts'
 
 const ROOT = new URL('../../../', import.meta.url).pathname
 const PAGE = join(ROOT, 'docs/start/install-on-a-cluster.md')
+const API_PAGE = join(ROOT, 'docs/guides/journal-api.md')
 /** Its commands are for clusters with or without the chart. */
 export const UPGRADE_PAGE = join(ROOT, 'docs/guides/upgrade.md')
 const PROGRAM = join(ROOT, 'worker/program.ts')
 const PODS = join(ROOT, 'test/support/image/image-pods.js')
 /** The namespace of the page. */
 export const NAMESPACE = 'pawl'
+/** The namespace of the trial. */
+export const TRIAL_NAMESPACE = 'pawl-trial'
 /** Only pods of the chart tolerate it. */
 const TAINT = { key: 'pawl.dev/chart', value: 'yes', effect: 'NoSchedule' }
 const NODE = 'chart-node'
@@ -39,9 +44,11 @@ export class ChartStage {
   readonly #folder: string
   readonly #registry: OciRegistry
   readonly #databaseUrl: string
+  readonly #services: readonly ServiceProxy[]
   #agent: ChildProcess | undefined
   #root: string | undefined
   #values: object = {}
+  readonly #atEnd: (() => Promise<void>)[] = []
 
   private constructor(servers: TestServers, folder: string, registry: OciRegistry, databaseUrl: string) {
     this.cluster = new Cluster(servers.kubeconfigPath, NAMESPACE)
@@ -49,10 +56,15 @@ export class ChartStage {
     this.#folder = folder
     this.#registry = registry
     this.#databaseUrl = databaseUrl
+    this.#services = [NAMESPACE, TRIAL_NAMESPACE].map((namespace) => {
+      return new ServiceProxy(this.cluster.kube, namespace, join(folder, `${namespace}.hosts`))
+    })
   }
 
   static async start(servers: TestServers): Promise<ChartStage> {
     const folder = await mkdtemp(join(tmpdir(), 'pawl-chart-'))
+    // The users of pods read files in it.
+    await chmod(folder, 0o711)
     const bin = join(folder, 'bin')
     await mkdir(bin)
     const client = await postgresClientPrograms()
@@ -89,14 +101,38 @@ export class ChartStage {
 
   /** Runs the commands of a section of a page, in the checkout. @returns their output. */
   async runSection(title: string, path: string = PAGE): Promise<string> {
-    const page = await readFile(path, 'utf8')
-    const section = page.split(/^#{2,3} /m).find((text) => text.startsWith(`${title}\n`)) ?? ''
-    const [, values] = /```yaml\n([^]*?)```/.exec(section) ?? []
-    if (values !== undefined)
-      await this.changeValues({ ...MACHINE_VALUES, ...(parse(this.#withAddresses(values)) as object) })
+    const section = await sectionOf(title, path)
+    const values = this.#valuesIn(section)
+    if (values !== undefined) await this.changeValues({ ...MACHINE_VALUES, ...RELEASE_VALUES, ...values })
     const commands = [...section.matchAll(/^```sh\n([^]*?)^```/gm)].map(([, text = '']) => text)
     if (commands.length === 0) throw new Error(`${path}: found no commands in the section "${title}"`)
     return await this.shell(this.#withAddresses(commands.join('')))
+  }
+
+  /**
+   * Installs a release with the values of the page's section about the trial, and roles for the whole cluster; Helm waits
+   * until it is ready. Its bridge watches one namespace, because other Pawls reconcile the others at the same time.
+   */
+  async installTrial(): Promise<void> {
+    const deleteVolumes = await createVolumes(this.cluster.kube, join(this.#folder, 'volumes'))
+    this.#atEnd.push(deleteVolumes)
+    const { trial, ...values } = this.#valuesIn(await sectionOf('A trial')) ?? {}
+    const [password, contentKey] = ['chart-trial', 'ab'.repeat(32)]
+    const all = {
+      ...MACHINE_VALUES,
+      ...values,
+      bridge: { replicas: 1, args: [`--namespace=${TRIAL_NAMESPACE}`] },
+      trial: { ...trial, ...TRIAL_VALUES, password, contentKey },
+    }
+    const path = join(this.#folder, 'trial.yaml')
+    await writeFile(path, JSON.stringify(all))
+    await this.shell(
+      [
+        `kubectl create namespace ${TRIAL_NAMESPACE}`,
+        `kubectl label namespace ${TRIAL_NAMESPACE} pod-security.kubernetes.io/enforce=restricted`,
+        `helm install try deploy/chart --namespace ${TRIAL_NAMESPACE} --values ${path} --wait`,
+      ].join('\n'),
+    )
   }
 
   /** Changes values in the file of the page, `values.yaml`. */
@@ -113,6 +149,25 @@ export class ChartStage {
     return stdout
   }
 
+  /** Creates the Secrets of `pawl api`, and its role in PostgreSQL, with the commands of its page. */
+  async createApiSecrets(): Promise<void> {
+    const [page, role] = [await readFile(API_PAGE, 'utf8'), `chart_reader_${process.pid}`]
+    const url = new URL(this.#databaseUrl)
+    url.username = role
+    url.password = role
+    const commands = page
+      .replaceAll('pawl_api', role)
+      .replaceAll('CHANGE-ME', role)
+      .replace(/postgresql:.*$/m, url.href)
+      .replaceAll(/tls\.(?:key|crt)(?= |$)/gm, (name) => join(this.#folder, name))
+    const [, statements = ''] = /<<'SQL'\n([^]*?)SQL\n/.exec(commands) ?? []
+    const [, createRole = '', grants = ''] = /^(create role .*;\n)([^]*)$/.exec(statements) ?? []
+    await asAdmin(this.servers.databaseUrl, createRole)
+    await asAdmin(this.#databaseUrl, grants)
+    const lines = commands.split('\n').filter((line) => /^openssl |create secret /.test(line))
+    await this.shell(lines.join('\n'))
+  }
+
   /** Pulls the image as a container runtime does, and starts the node agent with it. */
   async startNode(tag: string): Promise<void> {
     const images = Images.inRegistry(`${this.#registry.url}/team/pawl`, {})
@@ -120,35 +175,44 @@ export class ChartStage {
     const [root, configPath] = [await images.unpack(manifest), join(this.#folder, 'image.json')]
     await writeFile(configPath, JSON.stringify(config))
     this.#root = root
-    const { kubeconfigPath } = this.servers
+    const { kubeconfigPath, temporalBinary } = this.servers
+    await placePrograms(join(this.#folder, 'programs'), temporalBinary)
     const own = ['--nodes', NODE, '--kubeconfig', kubeconfigPath, '--state', join(this.#folder, 'state')]
     const wing = ['--wings', 'chaos', '--chaos-namespace', NAMESPACE]
     const args = [PROGRAM, 'node-agent', ...wing, '--pods', PODS, '--at-end', 'stop', ...own]
     const env = childEnvironment({
-      PAWL_POD_NAMESPACE: NAMESPACE,
       PAWL_IMAGE_ROOT: root,
       PAWL_IMAGE_CONFIG: configPath,
+      PAWL_HOSTS: this.#folder,
+      PAWL_TRIAL_PROGRAMS: join(this.#folder, 'programs'),
       PAWL_API_SERVER: serverOf(kubeconfigPath),
       PAWL_LOG_LEVEL: 'warn',
     })
     this.#agent = spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'inherit'] })
   }
 
-  /** PIDs of the processes of the image that run this command of pawl. */
+  /** PIDs of the processes of the image that run this command of pawl, in pods of this cluster. */
   async processesOf(command: string): Promise<readonly number[]> {
+    const [, port = ''] = serverOf(this.servers.kubeconfigPath).split(':')
     const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
     const found = await Promise.all(
       pids.map(async (pid) => {
         const words = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0')
-        return words[2] === '/usr/local/bin/pawl' && words[3] === command ? [Number(pid)] : []
+        if (words[2] !== '/usr/local/bin/pawl' || words[3] !== command) return []
+        const environment = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')
+        return environment.split('\0').includes(`KUBERNETES_SERVICE_PORT=${port}`) ? [Number(pid)] : []
       }),
     )
     return found.flat()
   }
 
-  /** Requests of the release's accounts that the API server refused because of missing permissions. */
-  deniedRequests(): readonly string[] {
-    const account = `"system:serviceaccount:${NAMESPACE}:pawl-`
+  /**
+   * Requests that the API server refused because of missing permissions.
+   *
+   * @param accounts how their names begin: `NAMESPACE:NAME`.
+   */
+  deniedRequests(accounts: string): readonly string[] {
+    const account = `"system:serviceaccount:${accounts}`
     const lines = readFileSync(this.servers.auditLogPath, 'utf8').split('\n')
     return lines.filter((line) => line.includes(account) && line.includes('"authorization.k8s.io/decision":"forbid"'))
   }
@@ -159,6 +223,8 @@ export class ChartStage {
       this.#agent.kill('SIGTERM')
       await ended
     }
+    for (const atEnd of this.#atEnd) await atEnd()
+    for (const services of this.#services) await services.stop()
     await this.#registry.stop()
     await this.cluster.kube.request('DELETE', `/api/v1/nodes/${NODE}`)
     await this.cluster.kube.close()
@@ -166,14 +232,17 @@ export class ChartStage {
     await rm(this.#folder, { recursive: true, maxRetries: 10 })
   }
 
-  /**
-   * The addresses of the page are replaced by those of this machine. Only one image is built, to save time. As the page
-   * says, parts that do not run are removed from loops.
-   */
+  /** The values in a section of the page. */
+  #valuesIn(section: string): Values | undefined {
+    const [, text] = /```yaml\n([^]*?)```/.exec(section) ?? []
+    return text === undefined ? undefined : (parse(this.#withAddresses(text)) as Values)
+  }
+
+  /** The addresses of the page are replaced by those of this machine. Only one image is built, to save time. */
   #withAddresses(text: string): string {
     const image = ['--variant', 'engine', '--platform', ARCHITECTURE, '--out', join(this.#folder, 'image')]
     return text
-      .replace(/npm ci\n|npx pawl doctor\n| webhook api(?=;)/g, '')
+      .replace(/npm ci\n|npx pawl doctor\n/g, '')
       .replace('npm run image --', `npm run image -- ${image.join(' ')}`)
       .replaceAll('registry.example.com/team/pawl', this.repository)
       .replaceAll('postgresql://pawl:PASSWORD@postgresql.example.com/pawl', this.#databaseUrl)
@@ -188,15 +257,27 @@ export class ChartStage {
   }
 }
 
+type Values = Readonly<Record<string, object | undefined>>
+
+async function sectionOf(title: string, path: string = PAGE): Promise<string> {
+  const page = await readFile(path, 'utf8')
+  return page.split(/^#{2,3} /m).find((text) => text.startsWith(`${title}\n`)) ?? ''
+}
+
 /** Values that this machine needs in addition to those of the page. */
 const MACHINE_VALUES = {
-  // Other Pawls use this cluster at the same time.
-  watchNamespace: NAMESPACE,
   podLabels: { 'pawl.dev/node-agent': 'yes' },
   nodeSelector: { 'kubernetes.io/hostname': NODE },
   tolerations: [{ key: TAINT.key, operator: 'Exists' }],
   bridge: { replicas: 1 },
   worker: { replicas: 1 },
+}
+
+const RELEASE_VALUES = {
+  // Other Pawls use this cluster at the same time.
+  watchNamespace: NAMESPACE,
+  webhook: { enabled: true, replicas: 1 },
+  api: { enabled: true, replicas: 1 },
 }
 
 const NODE_OBJECT = {
