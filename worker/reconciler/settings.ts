@@ -74,7 +74,7 @@ const OWN_FLAGS = {
     takes: '<file>',
     reads: 'text',
     text: 'a prebuilt bundle of the workflows',
-    default: 'that of the package; with --controllers or in a checkout, built at the start',
+    default: 'the bundle in the package; with --controllers or in a checkout, built at the start',
   },
   'health-host': {
     takes: '<address>',
