@@ -22,7 +22,7 @@ import { type Claim, claimsTable, count, falseClaims, markdownTable } from '../r
 import type { Scenario, ScenarioResult } from '../scenario.ts'
 import { type Stage, withSet } from '../servers.ts'
 import { sum } from '../statistics.ts'
-import { JournalReader } from '../soak/journal-reader.ts'
+import { JournalReader } from '../journal-reader.ts'
 import { OwnDisruptions, WINGS } from '../soak/own-disruptions.ts'
 import { flatnessClaims, quartersTable, Sampler } from '../soak/soak-sampler.ts'
 

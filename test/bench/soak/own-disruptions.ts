@@ -14,7 +14,7 @@ import { disruptionKind, type DisruptionStatus } from '../../../workflows/chaos/
 import { identify, isRunning } from '../../../worker/server/process-identity.ts'
 import { inTime } from '../../../worker/demo/in-time.ts'
 import type { ExtraProcesses } from '../extra-processes.ts'
-import type { JournalReader } from './journal-reader.ts'
+import type { JournalReader } from '../journal-reader.ts'
 import { parentOf } from '../processes.ts'
 import type { Claim } from '../report.ts'
 import type { Stage } from '../servers.ts'

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { Informer } from '../informer.ts'
 import { Inspector } from '../inspector.ts'
-import type { JournalReader } from './journal-reader.ts'
+import type { JournalReader } from '../journal-reader.ts'
 import { openFiles, residentMiB } from '../processes.ts'
 import { type Claim, figure, markdownTable } from '../report.ts'
 import type { BenchSet } from '../servers.ts'

@@ -41,6 +41,12 @@ export class JournalReader {
     return Number(row['pid'])
   }
 
+  /** The size of the database on disk, in bytes. */
+  async bytes(): Promise<number> {
+    const [row] = await this.#rows('select pg_database_size(current_database()) as bytes')
+    return Number(row?.['bytes'])
+  }
+
   /** Wakes and open jobs in these namespaces. */
   async countOpen(namespaces: readonly string[]): Promise<{ readonly wakes: number; readonly jobs: number }> {
     const text = `select (select count(*) from wake where namespace = any($1)) as wakes,
