@@ -182,6 +182,8 @@ describe('fake pods', () => {
     for (const name of names) await until(RUNNING, name)
     for (const name of names) await removePod(name)
     for (const name of names) await untilGone(name)
+    // A pod is gone before the proxy has the answer to its deletion.
+    await vi.waitFor(() => expect(proxy.writes).toHaveLength(3 * names.length), PATIENCE)
     expect(proxy.writes.map(({ label }) => label).sort()).toEqual([
       ...names.map(() => 'DELETE pods'),
       ...names.flatMap(() => ['PATCH pods/status', 'PATCH pods/status']),

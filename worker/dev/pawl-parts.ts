@@ -8,6 +8,7 @@ import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { access, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
@@ -223,11 +224,29 @@ export async function installCrds(servers: Applied, wings: readonly string[] = e
   await apply(servers, each)
   const { kubectlPath, kubeconfigPath } = servers
   const kubectl = (...args: readonly string[]) => run(kubectlPath, [`--kubeconfig=${kubeconfigPath}`, ...args])
-  await kubectl('wait', '--for=condition=Established', '--timeout=60s', ...each)
+  await waitUntilEstablished(async () => {
+    await kubectl('wait', '--for=condition=Established', '--timeout=60s', ...each)
+  })
   // The API server initializes a new kind at its first request and answers 429 meanwhile; kubectl retries.
   const { stdout } = await kubectl('get', ...each, '-o', 'name')
   const names = stdout.split('\n').flatMap((line) => line.split('/')[1] ?? [])
   await kubectl('get', names.join(','), '-A')
+}
+
+const ESTABLISHED_MS = 60_000
+const RETRY_MS = 100
+
+/** `kubectl wait` fails for a CRD to which the API server has not added the first condition yet. */
+async function waitUntilEstablished(wait: () => Promise<void>): Promise<void> {
+  for (const end = Date.now() + ESTABLISHED_MS; ;) {
+    try {
+      await wait()
+      return
+    } catch (error) {
+      if (!String(error).includes('.status.conditions accessor error') || Date.now() > end) throw error
+    }
+    await sleep(RETRY_MS)
+  }
 }
 
 // A restart after a code change does not wait for running activities, for which a worker allows 30 s. They are retried
