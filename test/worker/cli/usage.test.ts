@@ -25,7 +25,10 @@ describe('the command pawl', { timeout: 60_000 }, () => {
     [['fdb', 'connection-string', 'update'], "missing required argument 'connection-string'"],
     [['chaos', 'stop', '-n', 'shop', '--all'], "option '--all' cannot be used with option '-n, --namespace <name>'"],
     [['chaos', 'stop', '--reason', ' '], '--reason: found 0 characters; expected one line of 1 to 256'],
-    [['migrate', 'up'], 'run the export lines that pawl dev printed, or pass --data-dir or --database-url'],
+    [
+      ['migrate', 'up', '--data-dir', '/nonexistent/pawl'],
+      'run the export lines that pawl dev printed, or pass --data-dir or --database-url',
+    ],
     [
       ['get', '--data-dir', '/nonexistent/pawl'],
       'no journal: no pawl dev runs for /nonexistent/pawl; run the export lines that pawl dev printed, or pass --data-dir, --database-url or --api-url',
