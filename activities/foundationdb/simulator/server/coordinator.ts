@@ -2,8 +2,8 @@
 //
 // O1. A vote lasts as long as the connection over which it was given. So it ends when the leader dies.
 // O2. A vote comes with the newest state that this coordinator has.
-// O3. While the coordinators change, the leader has votes for the present and for the next connection string. A former
-//     connection string gets no votes, because its database lives on with another one.
+// O3. While the coordinators change, the leader has votes for the old and for the new connection string. After the change
+//     the old connection string gets no votes, because the database has the new one.
 
 import type { Socket } from 'node:net'
 
