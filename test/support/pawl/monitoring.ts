@@ -9,6 +9,7 @@ export interface MonitoringQuery {
   /** The alert or the panel. */
   readonly from: string
   readonly query: string
+  readonly isAlert: boolean
 }
 
 export interface Alert {
@@ -29,7 +30,9 @@ export function monitoringQueries(): readonly MonitoringQuery[] {
     readonly panels: readonly { readonly title: string; readonly targets?: readonly { readonly expr: string }[] }[]
   }
   return [
-    ...alerts().map(({ alert, expr }) => ({ from: alert, query: expr })),
-    ...panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ from: title, query: expr }))),
+    ...alerts().map(({ alert, expr }) => ({ from: alert, query: expr, isAlert: true })),
+    ...panels.flatMap(({ title, targets = [] }) =>
+      targets.map(({ expr }) => ({ from: title, query: expr, isAlert: false })),
+    ),
   ]
 }

@@ -14,7 +14,8 @@ const NOT_EVERYWHERE = [
   { file: 'landscaper/bounded/bounded-process.test.ts', title: '', needs: 'Linux' },
   { file: 'landscaper/bounded/bounded-thread.test.ts', title: '', needs: 'Linux' },
   { file: 'bench/processes.test.ts', title: '', needs: 'Linux' },
-  { file: 'worker/monitoring.test.ts', title: 'promtool', needs: 'promtool, which takes ten minutes to build' },
+  { file: 'worker/monitoring.test.ts', title: 'promtool', needs: 'prometheus' },
+  { file: 'e2e/installed-chart.test.ts', title: 'which Prometheus scrapes', needs: 'prometheus' },
 ]
 
 /**
