@@ -1,17 +1,21 @@
 // Pawl as a platform team installs it: the commands of docs/start/install-on-a-cluster.md, with real Helm, on a cluster whose
 // pods run the image from a registry: as processes with its root file system, its user and the arguments of the chart.
 // Needs root, as a container runtime does, and Python's pip for pg_dump. The tests run in their order, with one release.
+// With PAWL_FORMER=CHECKOUT, where `npm ci` has run, that release is installed and backed up first, and upgraded to this one.
 
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { kill } from 'node:process'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
 
 import type { KubeObject, ObjectList } from '../../activities/kube/client.ts'
 import { resourcePath } from '../../activities/kube/resource-path.ts'
-import { PAWL_VERSION } from '../../worker/server/version.ts'
 import { ChartStage, NAMESPACE, TRIAL_NAMESPACE, UPGRADE_PAGE } from '../support/chart/installed-chart.ts'
+import { loopbackAddress } from '../support/cluster/cluster-network.ts'
 import { API } from '../support/cluster/cluster.ts'
+import { HAS_PROMETHEUS, Prometheus } from '../support/pawl/prometheus.ts'
+import { alerts, monitoringQueries } from '../support/pawl/monitoring.ts'
+import { selectorsOf } from '../support/pawl/promql.ts'
 import { makeAccount } from '../support/rights/accounts.ts'
 
 const isRoot = process.getuid?.() === 0
@@ -19,6 +23,8 @@ const isRoot = process.getuid?.() === 0
 const PROCESSES = ['api', 'bridge', 'webhook', 'worker']
 
 let stage: ChartStage
+/** Of a wing that this release does not have: test/e2e/disruption-workers.test.ts. */
+const ELSEWHERE = /^chaos_controller_/
 /** Kubeconfig of a user who may read the objects of the namespace. */
 let reader: string
 
@@ -33,6 +39,7 @@ interface Pod extends KubeObject {
   readonly spec: { readonly containers: readonly { readonly image: string }[] }
   readonly status: {
     readonly phase: string
+    readonly podIP?: string
     readonly containerStatuses?: readonly { readonly ready: boolean; readonly restartCount: number }[]
   }
 }
@@ -158,15 +165,16 @@ async function interrupt(name: string): Promise<void> {
 
 describe.skipIf(!isRoot)('a release of the chart', () => {
   it('becomes ready under Pod Security restricted, from the image in the registry', async () => {
-    expect(await stage.runSection('Build the image')).toContain(`pushed: ${stage.repository}:${PAWL_VERSION}`)
-    await stage.startNode(PAWL_VERSION)
+    expect(await stage.runSection('Build the image')).toContain(`pushed: ${stage.image}`)
+    await stage.pullImage()
+    await stage.startNode()
     await stage.runSection('Prepare')
     await stage.shell(`kubectl label namespace ${NAMESPACE} pod-security.kubernetes.io/enforce=restricted`)
     await stage.createApiSecrets()
     expect(await stage.runSection('Install')).toMatch(/^pawl-worker-\S+ +1\/1 +Running/m)
     for (const name of PROCESSES) {
       const [pod] = await podsOf(name)
-      expect(pod?.spec.containers[0]?.image).toBe(`${stage.repository}:${PAWL_VERSION}`)
+      expect(pod?.spec.containers[0]?.image).toBe(stage.image)
     }
     // The Job of the migrations is a hook, which Helm deletes after its success.
     expect(await list('batch/v1', 'jobs')).toEqual([])
@@ -187,6 +195,11 @@ describe.skipIf(!isRoot)('a release of the chart', () => {
       ].join('\n'),
     )
     await expectApi()
+  })
+
+  it('has the command that shows what happened in the image of the worker', async () => {
+    const shown = await stage.execInWorker(/`kubectl -n pawl exec deployment\/pawl-worker -- (.*)`/)
+    expect(shown).toMatch(/^Installation pawl\/diamond: Succeeded/m)
   })
 
   it('runs as user 65532, and sees the files of its image and its volumes only', async () => {
@@ -233,20 +246,49 @@ describe.skipIf(!isRoot)('a release of the chart', () => {
   it('is upgraded in the middle of jobs, which continue, and rolled back', async () => {
     const revision = async () => (await stage.shell('helm history pawl --namespace pawl --max 1')).split('\n')[1]
     const before = (await podsOf('worker')).map(({ metadata }) => metadata.name)
+    await stage.becomeCurrent()
     await stage.changeValues({ logLevel: 'debug' })
     const upgrade = stage.runSection('Upgrade')
     await apply('failing-branch')
     await upgrade
     expect(await revision()).toMatch(/Rollback to 2$/)
     expect((await podsOf('worker')).map(({ metadata }) => metadata.name)).not.toEqual(before)
-    // The commands for Deployments without the chart. The images do not change, so no pod is replaced.
-    const replaced = /(?:deployment .* successfully rolled out\n){4}$/
+    // The commands for Deployments without the chart. Without $PAWL_FORMER the images do not change, so no pod is replaced.
+    const replaced = /(?:^deployment .* successfully rolled out\n[^]*){4}/m
     expect(await stage.runSection('7. Replace the processes in this order', UPGRADE_PAGE)).toMatch(replaced)
+    await applyAs('upgraded', 'diamond', 'diamond')
+    await expectPhase('upgraded', 'Succeeded')
     expect(await stage.runSection('Roll back', UPGRADE_PAGE)).toMatch(replaced)
     await expectPhase('failing-branch', 'Failed')
     await interrupt('nimrod')
     await expectWebhook()
     await expectApi()
+  })
+
+  it.skipIf(!HAS_PROMETHEUS)('has the metrics of each alert and each panel, which Prometheus scrapes', async () => {
+    const addresses = PROCESSES.map(async (name) => {
+      const pods = await podsOf(name)
+      return [name, pods.map(({ status: { podIP = '' } }) => `${loopbackAddress(podIP)}:8080`)] as const
+    })
+    const prometheus = await Prometheus.start(Object.fromEntries(await Promise.all(addresses)))
+    onTestFinished(() => prometheus.stop())
+    // A worker has series of durations after its first job.
+    await stage.shell('kubectl annotate installation diamond landscaper.gardener.cloud/operation=reconcile')
+    const counts = monitoringQueries().flatMap(({ from, query, isAlert }) => {
+      // An alert that does not fire has no series, but each of its metrics has.
+      const queries = isAlert
+        ? selectorsOf(query).map(({ text }) => text)
+        : [query.replaceAll('$__rate_interval', '5m')]
+      return queries.filter((one) => !ELSEWHERE.test(one)).map((one) => ({ from, one }))
+    })
+    const empty = async () => {
+      const found = counts.map(async ({ from, one }) => ((await prometheus.count(one)) > 0 ? [] : [`${from}: ${one}`]))
+      return (await Promise.all(found)).flat()
+    }
+    await expect.poll(empty).toEqual([])
+    const rules = await prometheus.rules()
+    expect(rules.length).toBe(alerts().length)
+    expect(rules.filter(({ health }) => health !== 'ok')).toEqual([])
   })
 
   it('is denied no request with the roles of the chart', () => {

@@ -15,7 +15,7 @@ import { childEnvironment } from '../../../worker/server/config.ts'
 import { PAWL_VERSION } from '../../../worker/server/version.ts'
 import { Cluster } from '../cluster/cluster.ts'
 import { ServiceProxy } from '../cluster/service-proxy.ts'
-import { ARCHITECTURE, Images } from '../image/images.ts'
+import { ARCHITECTURE, type ImageConfig, Images } from '../image/images.ts'
 import { registryBinary } from '../registries/registry-binaries.ts'
 import { OciRegistry } from '../registries/oci-registry.ts'
 import { postgresClientPrograms } from '../servers/postgres-client.ts'
@@ -23,10 +23,10 @@ import type { TestServers } from '../servers/servers.ts'
 import { createVolumes, placePrograms, TRIAL_VALUES } from './trial-release.ts'
 
 const ROOT = new URL('../../../', import.meta.url).pathname
-const PAGE = join(ROOT, 'docs/start/install-on-a-cluster.md')
-const API_PAGE = join(ROOT, 'docs/guides/journal-api.md')
+const INSTALL_PAGE = 'docs/start/install-on-a-cluster.md'
+const API_PAGE = 'docs/guides/journal-api.md'
 /** Its commands are for clusters with or without the chart. */
-export const UPGRADE_PAGE = join(ROOT, 'docs/guides/upgrade.md')
+export const UPGRADE_PAGE = 'docs/guides/upgrade.md'
 const PROGRAM = join(ROOT, 'worker/program.ts')
 const PODS = join(ROOT, 'test/support/image/image-pods.js')
 /** The namespace of the page. */
@@ -38,6 +38,28 @@ const TAINT = { key: 'pawl.dev/chart', value: 'yes', effect: 'NoSchedule' }
 const NODE = 'chart-node'
 const run = promisify(execFile)
 
+interface Release {
+  readonly checkout: string
+  readonly version: string
+  /** Of the repository of its image. */
+  readonly name: string
+}
+
+const CURRENT: Release = { checkout: ROOT, version: PAWL_VERSION, name: 'pawl' }
+/** The release that is installed first and upgraded: the checkout in `$PAWL_FORMER`, if it is set. */
+const FORMER = process.env['PAWL_FORMER'] === undefined ? undefined : formerRelease(process.env['PAWL_FORMER'])
+
+function formerRelease(checkout: string): Release {
+  const { version } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8')) as { readonly version: string }
+  return { checkout, version, name: 'former' }
+}
+
+interface PulledImage {
+  /** The folder in which it is unpacked. */
+  readonly root: string
+  readonly config: ImageConfig['config']
+}
+
 export class ChartStage {
   readonly cluster: Cluster
   readonly servers: TestServers
@@ -45,8 +67,10 @@ export class ChartStage {
   readonly #registry: OciRegistry
   readonly #databaseUrl: string
   readonly #services: readonly ServiceProxy[]
+  /** The release whose commands and image are in use. */
+  #release: Release
+  readonly #pulled = new Map<string, PulledImage>()
   #agent: ChildProcess | undefined
-  #root: string | undefined
   #values: object = {}
   readonly #atEnd: (() => Promise<void>)[] = []
 
@@ -56,6 +80,7 @@ export class ChartStage {
     this.#folder = folder
     this.#registry = registry
     this.#databaseUrl = databaseUrl
+    this.#release = FORMER ?? CURRENT
     this.#services = [NAMESPACE, TRIAL_NAMESPACE].map((namespace) => {
       return new ServiceProxy(this.cluster.kube, namespace, join(folder, `${namespace}.hosts`))
     })
@@ -83,9 +108,13 @@ export class ChartStage {
     return stage
   }
 
-  /** `127.0.0.1:5000/team/pawl` */
-  get repository(): string {
-    return `${this.#registry.host}/team/pawl`
+  /** `127.0.0.1:5000/team/pawl:0.1.0` */
+  get image(): string {
+    return `${this.#repository}:${this.#release.version}`
+  }
+
+  get #repository(): string {
+    return `${this.#registry.host}/team/${this.#release.name}`
   }
 
   /** The folder of the page's backup. */
@@ -99,8 +128,21 @@ export class ChartStage {
     await asAdmin(this.servers.databaseUrl, `drop database ${pathname.slice(1)} with (force)`)
   }
 
-  /** Runs the commands of a section of a page, in the checkout. @returns their output. */
-  async runSection(title: string, path: string = PAGE): Promise<string> {
+  /**
+   * Builds the image of this checkout, with which the next commands work, if the release so far is a former one. The name
+   * of the image in the values changes.
+   */
+  async becomeCurrent(): Promise<void> {
+    if (this.#release === CURRENT) return
+    this.#release = CURRENT
+    await this.runSection('Build the image')
+    await this.pullImage()
+    await this.changeValues({ image: { repository: this.#repository } })
+  }
+
+  /** Runs the commands of a section of a page, in the checkout of the release. @returns their output. */
+  async runSection(title: string, page: string = INSTALL_PAGE): Promise<string> {
+    const path = join(this.#release.checkout, page)
     const section = await sectionOf(title, path)
     const values = this.#valuesIn(section)
     if (values !== undefined) await this.changeValues({ ...MACHINE_VALUES, ...RELEASE_VALUES, ...values })
@@ -116,7 +158,8 @@ export class ChartStage {
   async installTrial(): Promise<void> {
     const deleteVolumes = await createVolumes(this.cluster.kube, join(this.#folder, 'volumes'))
     this.#atEnd.push(deleteVolumes)
-    const { trial, ...values } = this.#valuesIn(await sectionOf('A trial')) ?? {}
+    const page = join(this.#release.checkout, INSTALL_PAGE)
+    const { trial, ...values } = this.#valuesIn(await sectionOf('A trial', page)) ?? {}
     const [password, contentKey] = ['chart-trial', 'ab'.repeat(32)]
     const all = {
       ...MACHINE_VALUES,
@@ -145,13 +188,34 @@ export class ChartStage {
   async shell(script: string): Promise<string> {
     const path = `${join(this.#folder, 'bin')}:${process.env['PATH'] ?? ''}`
     const env = childEnvironment({ PATH: path, KUBECONFIG: join(this.#folder, 'kubeconfig') })
-    const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', script], { cwd: ROOT, env, maxBuffer: 1e8 })
+    const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', script], {
+      cwd: this.#release.checkout,
+      env,
+      maxBuffer: 1e8,
+    })
     return stdout
+  }
+
+  /**
+   * Runs a command of the install page in the container of a worker, as `kubectl exec` does, which needs a kubelet. The
+   * namespace of the Installations is that of this test.
+   *
+   * @param command finds the command in the page. @returns its output.
+   */
+  async execInWorker(command: RegExp): Promise<string> {
+    const page = await readFile(join(this.#release.checkout, INSTALL_PAGE), 'utf8')
+    const [, words = ''] = command.exec(page) ?? []
+    const [pid = 0] = await this.processesOf('worker')
+    const lines = (await readFile(`/proc/${pid}/environ`, 'utf8')).split('\0').filter((line) => line !== '')
+    const env = Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2) as [string, string]))
+    const asContainer = ['--target', String(pid), '--mount', '--root', '--setuid', '65532', '--setgid', '65532', '--']
+    const args = words.replace('-n default', `-n ${NAMESPACE}`).split(' ')
+    return (await run('nsenter', [...asContainer, ...args], { env })).stdout
   }
 
   /** Creates the Secrets of `pawl api`, and its role in PostgreSQL, with the commands of its page. */
   async createApiSecrets(): Promise<void> {
-    const [page, role] = [await readFile(API_PAGE, 'utf8'), `chart_reader_${process.pid}`]
+    const [page, role] = [await readFile(join(this.#release.checkout, API_PAGE), 'utf8'), `chart_reader_${process.pid}`]
     const url = new URL(this.#databaseUrl)
     url.username = role
     url.password = role
@@ -168,21 +232,24 @@ export class ChartStage {
     await this.shell(lines.join('\n'))
   }
 
-  /** Pulls the image as a container runtime does, and starts the node agent with it. */
-  async startNode(tag: string): Promise<void> {
-    const images = Images.inRegistry(`${this.#registry.url}/team/pawl`, {})
-    const { manifest, config } = await images.image(tag, ARCHITECTURE)
-    const [root, configPath] = [await images.unpack(manifest), join(this.#folder, 'image.json')]
-    await writeFile(configPath, JSON.stringify(config))
-    this.#root = root
+  /** Pulls the image as a container runtime does. */
+  async pullImage(): Promise<void> {
+    const { name, version } = this.#release
+    const images = Images.inRegistry(`${this.#registry.url}/team/${name}`, {})
+    const { manifest, config } = await images.image(version, ARCHITECTURE)
+    this.#pulled.set(this.image, { root: await images.unpack(manifest), config: config.config })
+    await writeFile(join(this.#folder, 'images.json'), JSON.stringify(Object.fromEntries(this.#pulled)))
+  }
+
+  /** Starts the node agent, which runs pods with the pulled images. */
+  async startNode(): Promise<void> {
     const { kubeconfigPath, temporalBinary } = this.servers
     await placePrograms(join(this.#folder, 'programs'), temporalBinary)
     const own = ['--nodes', NODE, '--kubeconfig', kubeconfigPath, '--state', join(this.#folder, 'state')]
     const wing = ['--wings', 'chaos', '--chaos-namespace', NAMESPACE]
     const args = [PROGRAM, 'node-agent', ...wing, '--pods', PODS, '--at-end', 'stop', ...own]
     const env = childEnvironment({
-      PAWL_IMAGE_ROOT: root,
-      PAWL_IMAGE_CONFIG: configPath,
+      PAWL_IMAGES: join(this.#folder, 'images.json'),
       PAWL_HOSTS: this.#folder,
       PAWL_TRIAL_PROGRAMS: join(this.#folder, 'programs'),
       PAWL_API_SERVER: serverOf(kubeconfigPath),
@@ -228,7 +295,7 @@ export class ChartStage {
     await this.#registry.stop()
     await this.cluster.kube.request('DELETE', `/api/v1/nodes/${NODE}`)
     await this.cluster.kube.close()
-    if (this.#root !== undefined) await rm(dirname(this.#root), { recursive: true })
+    for (const { root } of this.#pulled.values()) await rm(dirname(root), { recursive: true })
     await rm(this.#folder, { recursive: true, maxRetries: 10 })
   }
 
@@ -244,14 +311,14 @@ export class ChartStage {
     return text
       .replace(/npm ci\n|npx pawl doctor\n/g, '')
       .replace('npm run image --', `npm run image -- ${image.join(' ')}`)
-      .replaceAll('registry.example.com/team/pawl', this.repository)
+      .replaceAll('registry.example.com/team/pawl', this.#repository)
       .replaceAll('postgresql://pawl:PASSWORD@postgresql.example.com/pawl', this.#databaseUrl)
       .replaceAll(
         'postgresql://pawl:PASSWORD@postgresql.example.com/postgres',
         withDatabase(this.#databaseUrl, 'postgres'),
       )
       .replaceAll('../pawl-backup', this.backup)
-      .replaceAll('=IMAGE', `=${this.repository}:${PAWL_VERSION}`)
+      .replaceAll('=IMAGE', `=${this.image}`)
       .replaceAll('temporal.example.com:7233', this.servers.temporalAddress)
       .replaceAll('values.yaml', join(this.#folder, 'values.yaml'))
   }
@@ -259,7 +326,7 @@ export class ChartStage {
 
 type Values = Readonly<Record<string, object | undefined>>
 
-async function sectionOf(title: string, path: string = PAGE): Promise<string> {
+async function sectionOf(title: string, path: string): Promise<string> {
   const page = await readFile(path, 'utf8')
   return page.split(/^#{2,3} /m).find((text) => text.startsWith(`${title}\n`)) ?? ''
 }
