@@ -73,6 +73,8 @@ export interface WatchCheckpointTable {
   updated_at: NullableTimestamp
   /** Timeline of PostgreSQL's log at the time of the list (conditions.ts, L1). Null: written by a previous version. */
   timeline: string | null
+  /** The only watched namespace; '': all. Null: written by a previous version. */
+  namespace: string | null
 }
 
 export interface WakeTable {

@@ -19,6 +19,7 @@ import * as knowLiving from '../../migrations/0013_know_living_processes.ts'
 import * as subscribeByTraits from '../../migrations/0014_subscribe_by_traits.ts'
 import * as listOnATimeline from '../../migrations/0015_list_on_a_timeline.ts'
 import * as recordManagers from '../../migrations/0016_record_field_managers.ts'
+import * as noteNamespace from '../../migrations/0017_note_watched_namespace.ts'
 import { type Database, openDatabase } from './database.ts'
 import { ensurePartitions } from './write/partitions.ts'
 
@@ -40,6 +41,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0014_subscribe_by_traits': subscribeByTraits,
   '0015_list_on_a_timeline': listOnATimeline,
   '0016_record_field_managers': recordManagers,
+  '0017_note_watched_namespace': noteNamespace,
 }
 
 export interface MigrationState {

@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { describe, expect, it, vi } from 'vitest'
 
 import type { CronJob } from '../../examples/cronjob/kind.ts'
+import { metricsOf, valueOf } from '../support/pawl/scrape.ts'
 import { useStage } from '../support/pawl/stage.ts'
 
 const FOLDER = new URL('../../examples/cronjob/', import.meta.url).pathname
@@ -73,6 +74,15 @@ describe('the CronJob example', () => {
     expect(await jobsOf('still')).toEqual([])
     await patch('still', { spec: { schedule: midnight(1) } })
     await until('still', ({ status }) => status?.active?.length, 1)
+  })
+
+  it('has the metrics that controllers of Pawl have', async () => {
+    const scraped = await metricsOf(stage.pawl.log('worker'))
+    const passes = valueOf(scraped, 'controller_runtime_reconcile_total', 'controller="cronJob",result="success"')
+    expect(passes).toBeGreaterThan(4)
+    for (const name of ['pawl_wake_to_start_seconds_count', 'pawl_event_to_first_write_seconds_count'])
+      expect(valueOf(scraped, name, 'controller="cronJob"'), name).toBeGreaterThan(0)
+    expect(valueOf(scraped, 'workqueue_depth', 'name="cronJob",controller="cronJob"')).toBeDefined()
   })
 })
 

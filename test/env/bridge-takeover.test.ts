@@ -20,6 +20,22 @@ describe('a reflector that restarts', () => {
     expect(stage.server.requests).toEqual(['list', 'watch 100', 'watch 101'])
   })
 
+  it('lists again when it watches other namespaces than before', async () => {
+    start({}, 'one', undefined, 'ns')
+    await watchWith('a')
+    await stop()
+    start({}, 'two', undefined, 'ns')
+    await stage.server.nextWatch()
+    await stop()
+    stage.server.objects = [event('a', 101), event('of-another-namespace', 90)]
+    stage.server.version = 102
+    start({}, 'three')
+    await upTo(102)
+    await stage.server.nextWatch()
+    expect(stage.server.requests).toEqual(['list', 'watch 100', 'watch 101', 'list', 'watch 102'])
+    expect(await journaled()).toEqual(['watch ADDED a 101 wake', 'relist ADDED of-another-namespace 90 wake'])
+  })
+
   it('lists again after it stopped during a list', async () => {
     stage.server.objects = ['a', 'b', 'c', 'd'].map((uid, index) => event(uid, 90 + index))
     await stage.db
@@ -81,6 +97,19 @@ describe('two reflectors of one kind', () => {
     firstOnly.abort()
     const second = await stage.server.nextWatch()
     expect(second.url.searchParams.get('resourceVersion')).toBe('101')
+  })
+
+  it('of which one watches other namespaces: it waits, and names both choices once', async () => {
+    start({}, 'one', undefined, 'team-a')
+    await stage.server.nextWatch()
+    const other = start({ leaseMs: 30 }, 'two')
+    await eventually(async () => expect(await Promise.resolve(stage.warnings())).toHaveLength(1))
+    const found = { cluster: 'c', found: 'the namespace team-a', expected: 'all namespaces' }
+    expect(stage.warnings()).toMatchObject([{ kind: 'Task.test.pawl.dev', ...found }])
+    await expect.poll(() => laggingKinds([other])).toEqual({})
+    start({}, 'three', undefined, 'team-a')
+    await new Promise((done) => setTimeout(done, 100))
+    expect(stage.warnings()).toHaveLength(1)
   })
 
   it('never journal at the same time: a reflector that lost its lease stops, and the other one journals its events', async () => {

@@ -45,13 +45,19 @@ export function useReflectorStage(databaseUrl: string) {
     await server.close()
   })
 
-  function start(settings: Partial<ReflectorSettings> = {}, owner = 'one', signal = stopping.signal): Reflector {
+  function start(
+    settings: Partial<ReflectorSettings> = {},
+    owner = 'one',
+    signal = stopping.signal,
+    namespace?: string,
+  ): Reflector {
     const reflector = createReflector(taskKind, {
       cluster: 'c',
       kube: server.kube,
       db: journal.db,
       journal: { route: routeToSelf, ...rules, contentKey: undefined, now: () => new Date() },
       owner,
+      namespace,
       settings: { ...QUICK, ...settings },
       log: pino({ level: 'warn' }, { write: (line) => lines.push(line) }),
       random: () => 0.5,
@@ -104,6 +110,8 @@ export function useReflectorStage(databaseUrl: string) {
     },
     /** The warnings and errors in the log. */
     messages: () => lines.map((line) => (JSON.parse(line) as { readonly msg: string }).msg),
+    /** They, with their keys. */
+    warnings: () => lines.map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>),
     start,
     stop,
     journaled,

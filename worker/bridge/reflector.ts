@@ -9,8 +9,10 @@
 
 import {
   type HeldLease,
+  type LeaseRequest,
   acquireLease,
   LeaseLost,
+  otherNamespace,
   releaseLease,
   renewLease,
 } from '../../activities/journal/write/checkpoints.ts'
@@ -29,7 +31,7 @@ import {
 } from './lease-term.ts'
 import { type Backoff, createBackoff, pause } from '../server/backoff.ts'
 import type { Readiness } from '../server/health.ts'
-import { groupKindOf, type WatchedKind } from '../../workflows/kit/index.ts'
+import { groupKindOf, groupKindText, type WatchedKind } from '../../workflows/kit/index.ts'
 
 export interface Reflector {
   /** Such as `Widget.example.com`. */
@@ -84,12 +86,14 @@ async function holdTerm(
   backoff: Backoff,
   signal: AbortSignal,
 ): Promise<number> {
-  const { db, cluster, owner, settings, log } = deps
+  const { db, cluster, owner, settings, log, namespace } = deps
   try {
-    const lease = await acquireLease(db, { cluster, ...groupKindOf(watched), owner, leaseMs: settings.leaseMs })
+    const request = { cluster, ...groupKindOf(watched), owner, leaseMs: settings.leaseMs, namespace }
+    const lease = await acquireLease(db, request)
     health.journalFailing = false
     backoff.reset()
     if (lease === undefined) {
+      if (health.phase !== 'standby') await warnOfOtherNamespaces(deps, request)
       health.phase = 'standby'
       return settings.leaseMs / 3
     }
@@ -105,6 +109,21 @@ async function holdTerm(
     )
     return backoff.next()
   }
+}
+
+/**
+ * A journal has one choice of namespaces for each name of a cluster. Only a warning, because the processes of an upgrade
+ * that changes the choice run at the same time.
+ */
+async function warnOfOtherNamespaces({ db, log }: ReflectorDeps, request: LeaseRequest): Promise<void> {
+  const other = await otherNamespace(db, request)
+  if (other === undefined) return
+  const found = other === '' ? 'all namespaces' : `the namespace ${other}`
+  const expected = request.namespace === undefined ? 'all namespaces' : `the namespace ${request.namespace}`
+  log.warn(
+    { kind: groupKindText(request), cluster: request.cluster, found, expected },
+    'another bridge with this journal and this name of the cluster watches other namespaces, so this bridge waits; give each release its own --cluster',
+  )
 }
 
 async function followUnderLease(

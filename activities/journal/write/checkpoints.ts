@@ -7,6 +7,8 @@
 //       journaled the kind does not count as listed.
 //   K2. An epoch begins with a list. Only the first list of an epoch may lower versions (the cluster was restored or
 //       recreated).
+//   K3. The position of a watch of one namespace says nothing about other namespaces, so an owner that watches other
+//       namespaces than the last owner lists the kind again.
 
 import { type Kysely, sql } from 'kysely'
 import { type GroupKind, groupKindText } from '../../../workflows/kit/index.ts'
@@ -23,7 +25,7 @@ export interface Checkpoint extends GroupKind {
 }
 
 export interface HeldLease {
-  /** Undefined before the first list on this timeline. */
+  /** Undefined before the first list on this timeline, and of these namespaces (K3). */
   readonly resourceVersion: number | undefined
   readonly epoch: number
   /** Timeline of the server; it changes when another server takes over (K1). */
@@ -34,6 +36,8 @@ export interface LeaseRequest extends GroupKind {
   readonly cluster: string
   readonly owner: string
   readonly leaseMs: number
+  /** The only watched namespace; undefined: all. */
+  readonly namespace?: string | undefined
   /** Renews the lease only while the server is on this timeline; undefined: on every timeline. */
   readonly timeline?: string | undefined
 }
@@ -77,17 +81,32 @@ function lacksTimelineFunctions(error: unknown): boolean {
 }
 
 async function takeLease(db: Kysely<Database>, request: LeaseRequest): Promise<HeldLease | undefined> {
-  const { cluster, group, kind, owner, leaseMs } = request
+  const { cluster, group, kind, owner, leaseMs, namespace = '' } = request
   const { rows } = await sql<{ resource_version: number | null; epoch: number; timeline: string }>`
-    insert into watch_checkpoint as c (cluster, api_group, kind, lease_owner, lease_until, timeline)
-    values (${cluster}, ${group}, ${kind}, ${owner}, clock_timestamp() + ${leaseMs} * interval '1 ms', ${TIMELINE})
+    insert into watch_checkpoint as c (cluster, api_group, kind, lease_owner, lease_until, timeline, namespace)
+    values (${cluster}, ${group}, ${kind}, ${owner}, clock_timestamp() + ${leaseMs} * interval '1 ms', ${TIMELINE}, ${namespace})
     on conflict (cluster, api_group, kind) do update set lease_owner = excluded.lease_owner, lease_until = excluded.lease_until,
-      resource_version = case when c.timeline is null or c.timeline = excluded.timeline then c.resource_version end,
-      timeline = excluded.timeline
+      resource_version = case when coalesce(c.timeline, excluded.timeline) = excluded.timeline
+        and coalesce(c.namespace, excluded.namespace) = excluded.namespace then c.resource_version end,
+      timeline = excluded.timeline, namespace = excluded.namespace
     where c.lease_owner is null or c.lease_owner = excluded.lease_owner or c.lease_until < clock_timestamp()
     returning c.resource_version, c.epoch, c.timeline`.execute(db)
   const [row] = rows
   return row && { resourceVersion: row.resource_version ?? undefined, epoch: row.epoch, timeline: row.timeline }
+}
+
+/** The namespace that the owner of the lease watches, `''` for all, if it is another one than that of the request. */
+export async function otherNamespace(db: Kysely<Database>, request: LeaseRequest): Promise<string | undefined> {
+  const { cluster, group, kind, namespace = '' } = request
+  const row = await db
+    .selectFrom('watch_checkpoint')
+    .select('namespace')
+    .where('cluster', '=', cluster)
+    .where('api_group', '=', group)
+    .where('kind', '=', kind)
+    .where('namespace', '<>', namespace)
+    .executeTakeFirst()
+  return row?.namespace ?? undefined
 }
 
 /**

@@ -25,6 +25,7 @@ const UNDONE: Readonly<Record<string, readonly string[]>> = {
   ],
   '0015_list_on_a_timeline': [`alter table watch_checkpoint drop column timeline`],
   '0016_record_field_managers': [`alter table watch_event drop column manager`],
+  '0017_note_watched_namespace': [`alter table watch_checkpoint drop column namespace`],
 }
 
 /** The names of all migrations in order; a name is the file name without `.ts`. */
