@@ -13,6 +13,7 @@ import { resourcePath } from '../../activities/kube/resource-path.ts'
 import { ChartStage, NAMESPACE, TRIAL_NAMESPACE, UPGRADE_PAGE } from '../support/chart/installed-chart.ts'
 import { loopbackAddress } from '../support/cluster/cluster-network.ts'
 import { API } from '../support/cluster/cluster.ts'
+import { builtPackage } from '../support/package/built-package.ts'
 import { HAS_PROMETHEUS, Prometheus } from '../support/pawl/prometheus.ts'
 import { alerts, monitoringQueries } from '../support/pawl/monitoring.ts'
 import { selectorsOf } from '../support/pawl/promql.ts'
@@ -29,7 +30,7 @@ const ELSEWHERE = /^chaos_controller_/
 let reader: string
 
 beforeAll(async () => {
-  if (isRoot) stage = await ChartStage.start(inject('servers'))
+  if (isRoot) stage = await ChartStage.start(inject('servers'), await builtPackage())
 }, 1_200_000)
 afterAll(async () => {
   if (isRoot) await stage.stop()

@@ -8,7 +8,6 @@ import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeF
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import pg from 'pg'
 import { parse } from 'yaml'
 
 import { childEnvironment } from '../../../worker/server/config.ts'
@@ -20,6 +19,7 @@ import { registryBinary } from '../registries/registry-binaries.ts'
 import { OciRegistry } from '../registries/oci-registry.ts'
 import { postgresClientPrograms } from '../servers/postgres-client.ts'
 import type { TestServers } from '../servers/servers.ts'
+import { asAdmin, createDatabase, withDatabase } from './chart-database.ts'
 import { createVolumes, placePrograms, TRIAL_VALUES } from './trial-release.ts'
 
 const ROOT = new URL('../../../', import.meta.url).pathname
@@ -66,6 +66,7 @@ export class ChartStage {
   readonly #folder: string
   readonly #registry: OciRegistry
   readonly #databaseUrl: string
+  readonly #npmPackage: string
   readonly #services: readonly ServiceProxy[]
   /** The release whose commands and image are in use. */
   #release: Release
@@ -74,19 +75,31 @@ export class ChartStage {
   #values: object = {}
   readonly #atEnd: (() => Promise<void>)[] = []
 
-  private constructor(servers: TestServers, folder: string, registry: OciRegistry, databaseUrl: string) {
+  private constructor(
+    servers: TestServers,
+    {
+      folder,
+      registry,
+      databaseUrl,
+      npmPackage,
+    }: Readonly<Record<'folder' | 'databaseUrl' | 'npmPackage', string>> & {
+      readonly registry: OciRegistry
+    },
+  ) {
     this.cluster = new Cluster(servers.kubeconfigPath, NAMESPACE)
     this.servers = servers
     this.#folder = folder
     this.#registry = registry
     this.#databaseUrl = databaseUrl
+    this.#npmPackage = npmPackage
     this.#release = FORMER ?? CURRENT
     this.#services = [NAMESPACE, TRIAL_NAMESPACE].map((namespace) => {
       return new ServiceProxy(this.cluster.kube, namespace, join(folder, `${namespace}.hosts`))
     })
   }
 
-  static async start(servers: TestServers): Promise<ChartStage> {
+  /** @param npmPackage the package of this checkout: the images contain it. */
+  static async start(servers: TestServers, npmPackage: string): Promise<ChartStage> {
     const folder = await mkdtemp(join(tmpdir(), 'pawl-chart-'))
     // The users of pods read files in it.
     await chmod(folder, 0o711)
@@ -101,7 +114,8 @@ export class ChartStage {
       temporal: servers.temporalBinary,
     }
     for (const [name, path] of Object.entries(programs)) await symlink(path, join(bin, name))
-    const stage = new ChartStage(servers, folder, await OciRegistry.start(), await createDatabase(servers.databaseUrl))
+    const [registry, databaseUrl] = [await OciRegistry.start(), await createDatabase(servers.databaseUrl)]
+    const stage = new ChartStage(servers, { folder, registry, databaseUrl, npmPackage })
     await copyFile(servers.kubeconfigPath, join(folder, 'kubeconfig'))
     await stage.shell(`kubectl config set-context --current --namespace ${NAMESPACE}`)
     await stage.cluster.kube.request('POST', '/api/v1/nodes', { body: NODE_OBJECT })
@@ -308,6 +322,7 @@ export class ChartStage {
   /** The addresses of the page are replaced by those of this machine. Only one image is built, to save time. */
   #withAddresses(text: string): string {
     const image = ['--variant', 'engine', '--platform', ARCHITECTURE, '--out', join(this.#folder, 'image')]
+    if (this.#release === CURRENT) image.push('--package', this.#npmPackage)
     return text
       .replace(/npm ci\n|npx pawl doctor\n/g, '')
       .replace('npm run image --', `npm run image -- ${image.join(' ')}`)
@@ -354,30 +369,6 @@ const NODE_OBJECT = {
     annotations: { 'kwok.x-k8s.io/node': 'fake', 'node.alpha.kubernetes.io/ttl': '0' },
   },
   spec: { taints: [TAINT] },
-}
-
-/** Creates a database and its owner, who has no right except CREATEDB. @returns the owner's URL. */
-async function createDatabase(adminUrl: string): Promise<string> {
-  const name = `pawl_chart_${process.pid}`
-  await asAdmin(adminUrl, `create role ${name} login createdb password '${name}'`)
-  await asAdmin(adminUrl, `create database ${name} owner ${name} template template0`)
-  const url = new URL(withDatabase(adminUrl, name))
-  url.username = name
-  url.password = name
-  return url.href
-}
-
-function withDatabase(address: string, name: string): string {
-  const url = new URL(address)
-  url.pathname = `/${name}`
-  return url.href
-}
-
-async function asAdmin(adminUrl: string, statement: string): Promise<void> {
-  const admin = new pg.Client({ connectionString: adminUrl })
-  await admin.connect()
-  await admin.query(statement)
-  await admin.end()
 }
 
 /** `127.0.0.1:6443` */

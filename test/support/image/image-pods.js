@@ -51,7 +51,7 @@ export const pods = {
     }),
 }
 
-/** What a process of this machine sees. */
+/** For programs of this machine. */
 const NO_IMAGE = { root: '/', config: { Env: [], Entrypoint: [], WorkingDir: '/' } }
 
 /** The folder in which the image is unpacked, and its configuration. */
