@@ -6,7 +6,6 @@ import { beforeEach, afterEach, describe, expect, inject, it } from 'vitest'
 import { createTargetAccess } from '../../activities/landscaper/deploy/target/open-target.ts'
 import type { LandscaperDeps } from '../../activities/landscaper/deps.ts'
 import { TemplateError } from '../../activities/landscaper/render/render-errors.ts'
-import { sourceEntries } from '../../activities/landscaper/target-sync/source-entries.ts'
 import { removeTargets, syncTargets } from '../../activities/landscaper/target-sync/sync-targets.ts'
 import type { KubeObject } from '../../activities/kube/client.ts'
 import type { ActivityContext } from '../../workflows/kit/index.ts'
@@ -334,39 +333,6 @@ describe('credentials', () => {
     expect(told).toContain('target c1: found the name of the Target for the source')
     expect(names(SECRETS)).toEqual(['access'])
     expect(own.objects.get(`${TARGETS}/c1`)).toMatchObject({ spec: { secretRef: { name: 'access' } } })
-  })
-})
-
-describe('the entries of a source', () => {
-  /** Pages for a client that reads as they come. */
-  function sourceOf(count: number, bytes: number, nameOf: (index: number) => string) {
-    const kubeconfig = 'a'.repeat(bytes)
-    const request = (_method: string, _path: string, { query }: { query: Record<string, string> }) => {
-      const [from, limit] = [Number(query['continue'] ?? 0), Number(query['limit'])]
-      const items = Array.from({ length: Math.min(limit, count - from) }, (_, index) => ({
-        metadata: { name: nameOf(from + index) },
-        data: { kubeconfig },
-      }))
-      const next = from + items.length
-      return Promise.resolve({ metadata: next < count ? { continue: String(next) } : {}, items })
-    }
-    return { cluster: { kube: { request } }, signal: new AbortController().signal } as never
-  }
-
-  it('count only when they match, up to 32 MiB', async () => {
-    const spec = { ...SPEC, secretNameExpression: '^c0$' }
-    const oneOf = sourceOf(100, 1024 * 1024, (index) => `c${index}`)
-    expect(await sourceEntries(deps, { namespace: 'n', spec }, oneOf)).toMatchObject([{ name: 'c0' }])
-    const all = sourceEntries(deps, { namespace: 'n', spec: { ...SPEC, secretNameExpression: '^c' } }, oneOf)
-    await expect(all).rejects.toThrow('spec.secretNameExpression: found more than 32 MiB of kubeconfigs')
-  })
-
-  it('are accepted up to 1000', async () => {
-    const spec = { ...SPEC, secretNameExpression: '*' }
-    const names = sourceOf(1001, 1, (index) => `c${index}`)
-    await expect(sourceEntries(deps, { namespace: 'n', spec }, names)).rejects.toThrow(
-      'found more than 1000 names that match',
-    )
   })
 })
 
