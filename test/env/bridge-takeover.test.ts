@@ -99,7 +99,7 @@ describe('two reflectors of one kind', () => {
     expect(second.url.searchParams.get('resourceVersion')).toBe('101')
   })
 
-  it('of which one watches other namespaces: it waits, and names both choices once', async () => {
+  it('that watch different namespaces: the second waits, and names both choices once', async () => {
     start({}, 'one', undefined, 'team-a')
     await stage.server.nextWatch()
     const other = start({ leaseMs: 30 }, 'two')

@@ -95,7 +95,7 @@ async function takeLease(db: Kysely<Database>, request: LeaseRequest): Promise<H
   return row && { resourceVersion: row.resource_version ?? undefined, epoch: row.epoch, timeline: row.timeline }
 }
 
-/** The namespace that the owner of the lease watches, `''` for all, if it is another one than that of the request. */
+/** The namespace that the owner of the lease watches (`''`: all); undefined if it is the request's, or unknown. */
 export async function otherNamespace(db: Kysely<Database>, request: LeaseRequest): Promise<string | undefined> {
   const { cluster, group, kind, namespace = '' } = request
   const row = await db
