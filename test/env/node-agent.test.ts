@@ -67,6 +67,12 @@ async function stopAgent(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
   await exit
 }
 
+interface StartedPod extends KubeObject {
+  readonly status: {
+    readonly containerStatuses: readonly { readonly name: string; readonly restartCount: number }[]
+  }
+}
+
 const path = (plural: string, name?: string) => resourcePath({ apiVersion: 'v1', plural }, NAMESPACE, name)
 
 async function create(plural: string, kind: string, name: string, fields: object): Promise<void> {
@@ -204,10 +210,26 @@ describe('a pod with several containers, on a node without a kubelet', () => {
     },
   )
 
+  it('is restarted after its agent ended its processes and ended', { timeout: 60_000 }, async () => {
+    const web = async () => await kube.request<StartedPod>('GET', path('pods', 'web'))
+    const { metadata, status } = await web()
+    const { process: side } = await new PodFolder(join(state, 'pods', metadata.uid ?? ''))
+      .container('side')
+      .run(0)
+      .traces()
+    await stopAgent('SIGTERM')
+    expect(isRunning(side!)).toBe(false)
+    startAgent()
+    const restarted = status.containerStatuses.map(({ name, restartCount }) => {
+      return { name, ready: true, restartCount: restartCount + 1 }
+    })
+    await until('web', { phase: 'Running', ...ready('True'), containerStatuses: restarted })
+  })
+
   it('continues while its agent is replaced, and is ended with its processes', { timeout: 60_000 }, async () => {
     const { metadata } = await kube.request<KubeObject>('GET', path('pods', 'web'))
     const folder = new PodFolder(join(state, 'pods', metadata.uid ?? ''))
-    const { process: side } = await folder.container('side').run(0).traces()
+    const { process: side } = await folder.container('side').run(1).traces()
     await stopAgent('SIGKILL')
     expect(isRunning(side!)).toBe(true)
     startAgent()

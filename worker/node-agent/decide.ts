@@ -13,8 +13,8 @@
 
 import type { AgentPod, ContainerSpec } from './agent-pod.ts'
 
-/** The reason why the agent terminates processes. */
-export type EndReason = 'deadline' | 'deleted' | 'gone' | 'image' | 'unhealthy'
+/** The reason why the agent terminates processes. `agent`: it ends itself, and its successor restarts the containers. */
+export type EndReason = 'agent' | 'deadline' | 'deleted' | 'gone' | 'image' | 'unhealthy'
 
 /** How a process has ended. */
 export type Exit =

@@ -93,16 +93,21 @@ export class PodKeeper {
     signal.removeEventListener('abort', stop)
   }
 
-  /** Ends the processes as for a deleted pod. Resolves when they have ended. */
+  /**
+   * Ends the processes, as when a node restarts: the next agent starts them again if the pod's restart policy permits it.
+   * Resolves when they have ended.
+   */
   async end(): Promise<void> {
     const { run, now, log } = this.deps
     for (let terminatedMs: number | undefined; ;) {
       const { containers } = await run.look(now())
-      const states = Object.values(containers).map(({ run: { state } }) => state)
-      if (!states.includes('running') && !states.includes('starting')) return
-      if (states.includes('running') && terminatedMs === undefined) {
+      const isIn = (state: string) => Object.keys(containers).filter((name) => containers[name]?.run.state === state)
+      const running = isIn('running')
+      if (running.length === 0 && isIn('starting').length === 0) return
+      if (running.length > 0 && terminatedMs === undefined) {
         terminatedMs = now()
-        await run.terminate('deleted', this.pod?.graceMs ?? 0, terminatedMs)
+        const [graceMs, sinceMs] = [this.pod?.graceMs ?? 0, terminatedMs]
+        await Promise.all(running.map(async (name) => await run.terminate('agent', graceMs, sinceMs, name)))
       } else if (terminatedMs !== undefined && now() - terminatedMs > (this.pod?.graceMs ?? 0)) {
         log.warn({ pod: this.name }, 'killed the processes, because the node agent ends')
         await run.kill()
