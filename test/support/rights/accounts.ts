@@ -4,14 +4,13 @@
 
 import { execFile } from 'node:child_process'
 import { access, readdir, readFile, mkdtemp, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { parseAllDocuments } from 'yaml'
 import type { KubeClient, KubeObject } from '../../../activities/kube/client.ts'
 import { resourcePath } from '../../../activities/kube/resource-path.ts'
 import { Cluster } from '../cluster/cluster.ts'
 import type { TestServers } from '../servers/servers.ts'
-import { tmpdir } from 'node:os'
 
 const run = promisify(execFile)
 const ROOT = new URL('../../../', import.meta.url).pathname
@@ -173,7 +172,8 @@ export async function makeAccount(
   })
   const admin = JSON.parse(await readFile(kubeconfigPath, 'utf8')) as { users: { user: object }[] }
   const users = admin.users.map((one) => ({ ...one, user: { token: status.token } }))
-  const file = join(await mkdtemp(join(tmpdir(), 'pawl-account-')), name)
+  // The servers delete the folder of the kubeconfig when they end.
+  const file = join(await mkdtemp(join(dirname(kubeconfigPath), 'account-')), name)
   await writeFile(file, JSON.stringify({ ...admin, users }), { mode: 0o600 })
   return file
 }
