@@ -53,6 +53,7 @@ export class RunMetrics {
     this.#nowMs = () => now().getTime()
     for (const controller of controllers) {
       metrics.count('controller_runtime_reconcile_errors_total', { controller }, 0)
+      metrics.count('pawl_jobs_total', { controller, outcome: 'Failed' }, 0)
       metrics.count('pawl_write_conflicts_total', { controller }, 0)
       metrics.count('workqueue_retries_total', { name: controller, controller }, 0)
     }

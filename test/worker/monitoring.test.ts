@@ -73,7 +73,8 @@ describe('alerts.test.yaml', () => {
 
 describe('the selectors of a query', () => {
   it('are its metrics with their matchers', () => {
-    const query = 'sum by (le, kind) (rate(a_total{code=~"5..", x!="1"}[5m])) > 0.5 * max(b_seconds) and c offset 5m'
+    const query =
+      'sum by (le, kind) (rate(a_total{code=~"5..", x!="1"}[5m])) > 0.5 * max(b_seconds) and label_replace(c, "d", "e", "", "") offset 5m'
     expect(selectorsOf(query)).toEqual([
       { metric: 'a_total', text: 'a_total{code=~"5..", x!="1"}' },
       { metric: 'b_seconds', text: 'b_seconds' },

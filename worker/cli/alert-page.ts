@@ -19,6 +19,7 @@ interface Rule {
 
 /** Links by alert: annotations are plain text. */
 const PAGES: Readonly<Record<string, string>> = {
+  PawlAbsent: '[Health](health.md#health)',
   PawlNotReady: '[Health](health.md#health)',
   PawlRunsStuck: '[Upgrade and roll back](../guides/upgrade.md)',
   PawlWakesLagging: '[Turns](../concepts/turns.md)',
@@ -26,12 +27,13 @@ const PAGES: Readonly<Record<string, string>> = {
   PawlChaosPastItsEnd: '[Keep Disruptions safe](../guides/chaos-safety.md)',
 }
 
-const INTRODUCTION = `[\`deploy/monitoring\`](../../deploy/monitoring) has alert rules for Prometheus (\`alerts.yaml\`) and a dashboard for Grafana (\`dashboard.json\`; import it and choose a data source). They use [these metrics](metrics.md). Scrape \`/metrics\` of each process; \`pawl dev\` prints the addresses of your own machine:
+const INTRODUCTION = `[\`deploy/monitoring\`](../../deploy/monitoring) has alert rules for Prometheus (\`alerts.yaml\`) and a dashboard for Grafana (\`dashboard.json\`; import it and choose a data source). They use [these metrics](metrics.md). Scrape \`/metrics\` of each process. When \`pawl dev\` starts, it prints their addresses on your machine (also in \`logs/dev.log\` of its data folder):
 
 \`\`\`yaml
+rule_files: [alerts.yaml]
 scrape_configs:
-  - job_name: pawl-worker
-    static_configs: [{ targets: ['127.0.0.1:8091'] }]
+  - job_name: pawl
+    static_configs: [{ targets: ['127.0.0.1:BRIDGE-PORT', '127.0.0.1:WORKER-PORT'] }]
 \`\`\``
 
 /** The page by its path. @throws Error for a rule without a description, and for a link of an alert that does not exist. */

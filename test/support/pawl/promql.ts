@@ -10,7 +10,10 @@ const WORDS = ['by', 'without', 'and', 'or', 'unless', 'on', 'ignoring', 'group_
 
 /** @returns each selector of the query, such as `pawl_jobs_total{outcome="Failed"}`. */
 export function selectorsOf(query: string): readonly Selector[] {
-  const withoutGroups = query.replace(/\b(?:by|without|on|ignoring)\s*\([^)]*\)/g, ' ').replace(/\[[^\]]*\]/g, ' ')
+  const withoutTexts = query.replace(/,\s*"[^"]*"/g, ' ')
+  const withoutGroups = withoutTexts
+    .replace(/\b(?:by|without|on|ignoring)\s*\([^)]*\)/g, ' ')
+    .replace(/\[[^\]]*\]/g, ' ')
   const found = withoutGroups.matchAll(/\b([a-zA-Z_:][\w:]*)\s*(\(|\{[^}]*\})?/g)
   return [...found].flatMap(([, metric = '', rest = '']) =>
     rest === '(' || WORDS.includes(metric) || metric === 'le' ? [] : [{ metric, text: metric + rest }],

@@ -29,12 +29,12 @@ describe('the page of alerts', () => {
   it('is refused if an alert has no description', async () => {
     const root = await checkout((alert) => ({ ...alert, annotations: { summary: 'Too late' } }))
     await expect(alertPage(root)).rejects.toThrow(
-      'alert "PawlNotReady": annotations.description is missing; say what it means and what to do first',
+      'alert "PawlAbsent": annotations.description is missing; say what it means and what to do first',
     )
   })
 
   it('is refused if it has a link for an alert that does not exist', async () => {
     const root = await checkout((alert) => ({ ...alert, alert: 'Other' }))
-    await expect(alertPage(root)).rejects.toThrow('found a link of PawlNotReady')
+    await expect(alertPage(root)).rejects.toThrow('found a link of PawlAbsent')
   })
 })
