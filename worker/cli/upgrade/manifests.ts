@@ -57,9 +57,15 @@ export async function manifestFindings(
   files: readonly string[],
 ): Promise<readonly Finding[]> {
   const documents = await readDocuments([...files, ...filesIn(join(build, 'deploy'), ['crds', 'rbac'])])
+  const byName = new Map<string, Document['object']>()
+  for (const { object } of documents) {
+    const name = `${object.kind} ${titleOf(object)}`
+    // The given manifests come first, and replace those of the build.
+    if (!byName.has(name)) byName.set(name, object)
+  }
   const found: Finding[] = []
   const compared = new Map<string, number>()
-  await inParallel(documents, AT_ONCE, async ({ object }) => {
+  await inParallel([...byName.values()], AT_ONCE, async (object) => {
     const how = COMPARED[object.kind]
     if (how === undefined) return
     const live = await readLive(kube, how.pathOf(object.metadata))
@@ -85,7 +91,7 @@ function unchanged(part: string, count = 0): Finding {
   }
   const text =
     part === 'roles'
-      ? 'the cluster has no role of deploy/rbac; pass the output of pawl gen rbac as --manifests'
+      ? 'the cluster has none of the roles; pass those that you apply as --manifests: the output of pawl gen rbac or of helm template'
       : 'the cluster has no kind of deploy/crds'
   return { part, verdict: 'skipped', text }
 }
