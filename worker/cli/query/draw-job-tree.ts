@@ -106,7 +106,9 @@ export function spanOf(node: JobNode, whole: JobRecord | undefined, now: Date): 
   const { job, object } = node
   if (job !== undefined) return { from: job.startedAt, to: job.finishedAt ?? now, isGuess: false }
   const from = startIn(node, whole)
-  return from && { from, to: isOpen(node) ? now : object.updatedAt, isGuess: true }
+  // A change after the job may be an edit for the next job.
+  const last = Math.min(object.updatedAt.getTime(), whole?.finishedAt?.getTime() ?? Infinity)
+  return from && { from, to: isOpen(node) ? now : new Date(last), isGuess: true }
 }
 
 /** The position of this job on the time line of the whole job. */

@@ -82,6 +82,17 @@ function linesOf(found: typeof diff, isWide: boolean): readonly string[] {
 const started = formatTime(after(0), after(0))
 
 describe('the comparison of two jobs', () => {
+  it('counts no time after the end of the job, as when an item was edited for the next job', () => {
+    const status = { jobID: 'j1', jobIDFinished: 'j1', phase: 'Failed', jobIDGenerationTime: after(100).toISOString() }
+    const edited = { ...object('DeployItem', 'db', { status }), updatedAt: after(600_000) }
+    const projections = new Map([['uid-db', edited.projection]])
+    const { objects } = diffOf(side('j1', 'Failed', { children: [node(edited)], projections }), later, {
+      edits: [],
+      inputs: [],
+    })
+    expect(objects.find(({ name }) => name === 'DeployItem ns/db')?.before).toMatchObject({ tookMs: 3900 })
+  })
+
   it('shows the answer, the changed inputs and edits, then parts, phases and durations', () => {
     expect(linesOf(diff, false)).toEqual([
       'Installation ns/shop: Failed, before Succeeded; import "replicas" changed: 2 -> 3; field manager kubectl-edit changed spec.blueprint',
