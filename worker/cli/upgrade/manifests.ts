@@ -60,7 +60,7 @@ export async function manifestFindings(
   const byName = new Map<string, Document['object']>()
   for (const { object } of documents) {
     const name = `${object.kind} ${titleOf(object)}`
-    // The given manifests come first, and replace those of the build.
+    // The given manifests come first: they replace manifests of the build.
     if (!byName.has(name)) byName.set(name, object)
   }
   const found: Finding[] = []
@@ -91,7 +91,7 @@ function unchanged(part: string, count = 0): Finding {
   }
   const text =
     part === 'roles'
-      ? 'the cluster has none of the roles; pass those that you apply as --manifests: the output of pawl gen rbac or of helm template'
+      ? 'the cluster has no role with these names; pass your roles as --manifests: the output of pawl gen rbac or of helm template'
       : 'the cluster has no kind of deploy/crds'
   return { part, verdict: 'skipped', text }
 }

@@ -51,7 +51,7 @@ const rolesIn = async (...files: readonly string[]) =>
   (await manifestFindings(kube, folder, files)).filter(({ part }) => part === 'roles')
 
 describe('the roles of the cluster', () => {
-  it('cannot be compared if they have other names, as those of the chart', async () => {
+  it('cannot be compared if their names differ, such as the names in the chart', async () => {
     api.put(`${ROLES}/pawl:${NAME}`, role(`pawl:${NAME}`, 'secrets'))
     expect(await rolesIn()).toMatchObject([
       {
