@@ -266,6 +266,18 @@ describe.skipIf(!isRoot)('a release of the chart', () => {
     await expectApi()
   })
 
+  it('runs the controllers in an image of the user', async () => {
+    const roles = 'node worker/pawl.js gen rbac examples/cronjob/controllers.ts --namespace pawl --accounts pawl'
+    await stage.shell(
+      `kubectl apply --server-side -f examples/cronjob/cron-job.crd.yaml && ${roles} | kubectl apply -f -`,
+    )
+    await stage.useControllers('examples/cronjob', ['croner'])
+    await stage.shell("sed 's/\\* \\* \\* \\* \\*/never/' examples/cronjob/hello.yaml | kubectl apply -f -")
+    const reason = `kubectl get cronjobs.batch.example.pawl.dev hello -o jsonpath='{.status.conditions[*].reason}'`
+    await expect.poll(async () => await stage.shell(reason)).toContain('InvalidSchedule')
+    await stage.shell(`kubectl delete cronjobs.batch.example.pawl.dev hello && ${roles} | kubectl delete -f -`)
+  })
+
   it.skipIf(!HAS_PROMETHEUS)('has the metrics of each alert and each panel, which Prometheus scrapes', async () => {
     const addresses = PROCESSES.map(async (name) => {
       const pods = await podsOf(name)

@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { parse } from 'yaml'
 
@@ -14,12 +14,13 @@ import { childEnvironment } from '../../../worker/server/config.ts'
 import { PAWL_VERSION } from '../../../worker/server/version.ts'
 import { Cluster } from '../cluster/cluster.ts'
 import { ServiceProxy } from '../cluster/service-proxy.ts'
-import { ARCHITECTURE, type ImageConfig, Images } from '../image/images.ts'
+import { ARCHITECTURE } from '../image/images.ts'
 import { registryBinary } from '../registries/registry-binaries.ts'
 import { OciRegistry } from '../registries/oci-registry.ts'
 import { postgresClientPrograms } from '../servers/postgres-client.ts'
 import type { TestServers } from '../servers/servers.ts'
 import { asAdmin, createDatabase, withDatabase } from './chart-database.ts'
+import { PulledImages } from './pulled-images.ts'
 import { createVolumes, placePrograms, TRIAL_VALUES } from './trial-release.ts'
 
 const ROOT = new URL('../../../', import.meta.url).pathname
@@ -54,12 +55,6 @@ function formerRelease(checkout: string): Release {
   return { checkout, version, name: 'former' }
 }
 
-interface PulledImage {
-  /** The folder in which it is unpacked. */
-  readonly root: string
-  readonly config: ImageConfig['config']
-}
-
 export class ChartStage {
   readonly cluster: Cluster
   readonly servers: TestServers
@@ -70,7 +65,7 @@ export class ChartStage {
   readonly #services: readonly ServiceProxy[]
   /** The release whose commands and image are in use. */
   #release: Release
-  readonly #pulled = new Map<string, PulledImage>()
+  readonly #images: PulledImages
   #agent: ChildProcess | undefined
   #values: object = {}
   readonly #atEnd: (() => Promise<void>)[] = []
@@ -93,6 +88,7 @@ export class ChartStage {
     this.#databaseUrl = databaseUrl
     this.#npmPackage = npmPackage
     this.#release = FORMER ?? CURRENT
+    this.#images = new PulledImages(join(folder, 'images.json'))
     this.#services = [NAMESPACE, TRIAL_NAMESPACE].map((namespace) => {
       return new ServiceProxy(this.cluster.kube, namespace, join(folder, `${namespace}.hosts`))
     })
@@ -246,13 +242,23 @@ export class ChartStage {
     await this.shell(lines.join('\n'))
   }
 
-  /** Pulls the image as a container runtime does. */
+  /** Pulls the image of the release. */
   async pullImage(): Promise<void> {
-    const { name, version } = this.#release
-    const images = Images.inRegistry(`${this.#registry.url}/team/${name}`, {})
-    const { manifest, config } = await images.image(version, ARCHITECTURE)
-    this.#pulled.set(this.image, { root: await images.unpack(manifest), config: config.config })
-    await writeFile(join(this.#folder, 'images.json'), JSON.stringify(Object.fromEntries(this.#pulled)))
+    await this.#images.pull(this.image, this.#registry.url)
+  }
+
+  /**
+   * Upgrades the release to an image that a user makes from its image, with controllers of this checkout.
+   *
+   * @param folder in the checkout. @param packages in its node_modules, which the controllers import.
+   */
+  async useControllers(folder: string, packages: readonly string[]): Promise<void> {
+    const repository = `${this.#repository}-controllers`
+    const name = `${repository}:${this.#release.version}`
+    const controllers = [await this.#images.addControllers(name, this.image, folder, packages)]
+    await this.changeValues({ image: { repository }, controllers })
+    const values = join(this.#folder, 'values.yaml')
+    await this.shell(`helm upgrade pawl deploy/chart --namespace ${NAMESPACE} --values ${values} --wait`)
   }
 
   /** Starts the node agent, which runs pods with the pulled images. */
@@ -263,7 +269,7 @@ export class ChartStage {
     const wing = ['--wings', 'chaos', '--chaos-namespace', NAMESPACE]
     const args = [PROGRAM, 'node-agent', ...wing, '--pods', PODS, '--at-end', 'stop', ...own]
     const env = childEnvironment({
-      PAWL_IMAGES: join(this.#folder, 'images.json'),
+      PAWL_IMAGES: this.#images.path,
       PAWL_HOSTS: this.#folder,
       PAWL_TRIAL_PROGRAMS: join(this.#folder, 'programs'),
       PAWL_API_SERVER: serverOf(kubeconfigPath),
@@ -309,7 +315,7 @@ export class ChartStage {
     await this.#registry.stop()
     await this.cluster.kube.request('DELETE', `/api/v1/nodes/${NODE}`)
     await this.cluster.kube.close()
-    for (const { root } of this.#pulled.values()) await rm(dirname(root), { recursive: true })
+    await this.#images.remove()
     await rm(this.#folder, { recursive: true, maxRetries: 10 })
   }
 

@@ -75,6 +75,7 @@ it('a port of a Service leads to the ready endpoints of the slices of this Servi
   })
   const slices = [
     slice('a', [endpoint('10.128.0.1', true), endpoint('10.128.0.2', false)]),
+    slice('a', null),
     slice('b', [endpoint('10.128.0.3', true)]),
   ]
   expect(readyTargets('a', { name: 'https', port: 443 }, slices)).toEqual([{ host: '127.64.0.1', port: 9443 }])

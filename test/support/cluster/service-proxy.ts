@@ -24,11 +24,14 @@ interface Service extends KubeObject {
 }
 
 export interface EndpointSlice extends KubeObject {
-  readonly endpoints: readonly {
-    readonly addresses: readonly string[]
-    readonly conditions: { readonly ready?: boolean }
-  }[]
-  readonly ports: readonly { readonly name: string; readonly port: number }[]
+  /** Null while the Service has no pod. */
+  readonly endpoints:
+    | readonly {
+        readonly addresses: readonly string[]
+        readonly conditions: { readonly ready?: boolean }
+      }[]
+    | null
+  readonly ports: readonly { readonly name: string; readonly port: number }[] | null
 }
 
 export interface Target {
@@ -133,8 +136,8 @@ export function readyTargets(
   return slices
     .filter(({ metadata: { labels = {} } }) => labels[SERVICE_NAME] === service)
     .flatMap(({ endpoints, ports }) => {
-      const ready = endpoints.filter(({ conditions }) => conditions.ready !== false)
-      return ports
+      const ready = (endpoints ?? []).filter(({ conditions }) => conditions.ready !== false)
+      return (ports ?? [])
         .filter((port) => port.name === name)
         .flatMap(({ port }) =>
           ready.flatMap(({ addresses }) => addresses.map((address) => ({ host: loopbackAddress(address), port }))),
