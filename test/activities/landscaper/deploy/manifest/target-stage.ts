@@ -177,11 +177,8 @@ export class TestItem {
     for (let index = 0; ; index++) {
       const answer = await step(index)
       if (answer.result === 'done') return answer
-      // As a run does, it tries again when a controller of the cluster wrote the object between the read and the write.
-      const isOvertaken = answer.result === 'failed' && answer.error.reason === 'Conflict'
-      if (answer.result === 'failed' && !isOvertaken) throw answer.error
-      if (Date.now() > deadline)
-        throw answer.result === 'failed' ? answer.error : new Error(`still waiting: ${answer.waitingFor}`)
+      if (answer.result === 'failed') throw answer.error
+      if (Date.now() > deadline) throw new Error(`still waiting: ${answer.waitingFor}`)
       await sleep(PAUSE_MS)
     }
   }
